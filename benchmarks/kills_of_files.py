@@ -16,7 +16,7 @@ from assay.engines.indexed import index_corpus, open_indexed
 from assay.formats.results_json import read_results
 from assay.store import migrate, open_store
 from assay.store.database import connect
-from assay.store.records import SearchLog, Shown
+from assay.store.records import SearchLog, ShownResult
 from assay.workbench.deciding.baseline import update_baseline
 from assay.workbench.project.config import read_config
 from assay.workbench.scoring.run import run_all
@@ -133,7 +133,7 @@ def _wrong_baseline(home: Path, told: Sequence[str]) -> list[str]:
 
 
 def _searched(number: int, moment: datetime = NOW) -> SearchLog:
-    shown = (Shown(f"c{number}", 1), Shown("other", 2))
+    shown = (ShownResult(f"c{number}", 1), ShownResult("other", 2))
     return SearchLog(
         id=f"s{number}", at=moment, query=f"question {number}", corpus="c", results=shown
     )

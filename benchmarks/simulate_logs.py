@@ -30,7 +30,7 @@ from assay.gold.rows import log_path
 from assay.review import decisions as deciding
 from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.store import Store, open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, SearchLog, ShownResult
 from assay.telemetry.records import infer_relevance_from_citations
 
 START = datetime(2025, 6, 1, tzinfo=UTC)
@@ -84,7 +84,7 @@ def searches(
         docs = dict.fromkeys(
             f"{corpus[0]}-{t:02d}-{int(dice.random() ** 2 * DOCS_PER_TOPIC):02d}" for t in topics
         )
-        results = tuple(Shown(doc, rank, 1 / rank) for rank, doc in enumerate(docs, start=1))
+        results = tuple(ShownResult(doc, rank, 1 / rank) for rank, doc in enumerate(docs, start=1))
         yield SearchLog(
             id=f"{n:09d}",
             at=at,

@@ -14,7 +14,7 @@ import pytest
 
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.store.records import SearchLog, Shown
+from assay.store.records import SearchLog, ShownResult
 from assay.web.app import create_app
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service, gold_path
@@ -193,7 +193,9 @@ def sample(store: Store, tmp_path: Path) -> Service:
     import_corpus("jsonl", SAMPLE / "precedents.jsonl", name="precedents", home=tmp_path)
     made = Service(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
     item, other = queue(made).items[:2]
-    shown = tuple(Shown(id, n) for n, id in enumerate((*item.doc_ids, *other.doc_ids), start=1))
+    shown = tuple(
+        ShownResult(id, n) for n, id in enumerate((*item.doc_ids, *other.doc_ids), start=1)
+    )
     log = SearchLog(id="l", at=NOW, query=item.query, corpus=item.corpus, results=shown)
     store.add_searches([log])
     return made

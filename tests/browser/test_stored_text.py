@@ -17,7 +17,7 @@ from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.reports import render, view
 from assay.store import Store
 from assay.store.records import Decision, SearchLog
-from assay.store.records import Shown as Hit
+from assay.store.records import ShownResult as Hit
 from assay.web.app import Serving, prepare
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.judging.packets import write_packet

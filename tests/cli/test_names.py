@@ -194,7 +194,7 @@ def test_a_closed_pipe_keeps_the_exit_code(tmp_path: Path, redirected: str) -> N
 def test_no_raw_key_reaches_a_person(assay_cli: Assay) -> None:
     """What prints values by their names says them in words; JSON has the keys."""
     from assay.reports import listing
-    from assay.workbench.judging.votes_to_labels import Merged
+    from assay.workbench.judging.votes_to_labels import MergeOutcome
 
     Path("docs.jsonl").write_text('{"id": "a", "title": "A", "text": "about a gift"}\n')
     assert assay_cli("corpus", "import", "jsonl", "docs.jsonl", "--name", "docs").code == 0
@@ -209,6 +209,6 @@ def test_no_raw_key_reaches_a_person(assay_cli: Assay) -> None:
         shown = assay_cli(*command).out
         words = shown.replace(str(SAMPLE), "").split()
         assert not {"True", "False", "None", "[]", "{}"} & set(words), shown
-    keys = [field for field in Merged.__struct_fields__ if "_" in field]
+    keys = [field for field in MergeOutcome.__struct_fields__ if "_" in field]
     assert keys
-    assert not [listing.said(key) for key in keys if "_" in listing.said(key)]
+    assert not [listing.spoken_key(key) for key in keys if "_" in listing.spoken_key(key)]

@@ -252,7 +252,7 @@ def test_a_title_cannot_drive_a_terminal(
 def test_json_on_a_terminal_drives_it_no_more(text: str) -> None:
     import json
 
-    written = output._inert(encode({"title": text}))
+    written = output._escape_controls(encode({"title": text}))
     assert json.loads(written) == {"title": text}
     assert not set(written.decode()) & {"\x1b", "\x07", "\x08", "\x9b", "\u202e"}
 

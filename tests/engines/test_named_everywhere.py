@@ -38,7 +38,7 @@ def test_a_run_that_a_page_starts(folder: Path, server: SearchServer) -> None:
         finally:
             queue.close()
         assert (job.state, job.error) == ("done", "")
-        assert history.kept_run(service, job.run).results.overall["mrr"] == 1.0
+        assert history.stored_run(service, job.run).results.overall["mrr"] == 1.0
 
 
 def test_a_run_that_an_agent_starts(folder: Path) -> None:

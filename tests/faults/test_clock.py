@@ -18,7 +18,7 @@ from assay.gold.votes import RULING, WITHDRAWN, current, not_before
 from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, SearchLog, ShownResult
 from assay.workbench.judging import rulings, votes_to_labels
 from assay.workbench.judging.page import VoteForm, save_vote
 from assay.workbench.project.service import Service
@@ -90,7 +90,9 @@ def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -
     for number, ballot in enumerate([{"grade": 2, "at": day}, {"grade": 0}]):
         file = tmp_path / f"{number}.jsonl"
         file.write_text(json.dumps(row | ballot) + "\n")
-        votes_to_labels.merge_files(path, [file], allow=votes_to_labels.Allowed(unasked=True))
+        votes_to_labels.merge_files(
+            path, [file], allow=votes_to_labels.MergeOverrides(unasked=True)
+        )
     assert [each.grade for each in open_log(path).book.current()] == [0]
 
 
@@ -105,7 +107,7 @@ def test_a_ruling_after_the_clock_was_put_back_stands(tmp_path: Path) -> None:
 
 def test_reviewing_goes_on_with_times_in_any_order(tmp_path: Path) -> None:
     store, gold = open_store(tmp_path / "assay.db"), tmp_path / "gold-set.jsonl"
-    log = SearchLog(id="l", at=NOW, query="first", corpus="c", results=(Shown("a", 1),))
+    log = SearchLog(id="l", at=NOW, query="first", corpus="c", results=(ShownResult("a", 1),))
     store.add_searches([log])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     bootstrap(store, gold, BootstrapOptions(), now=NOW)
@@ -210,7 +212,7 @@ def merge_grades(path: Path, *grades: tuple[str, int]) -> None:
     files = [path.with_name(f"{judge}.csv") for judge, _ in grades]
     for file, (judge, grade) in zip(files, grades, strict=True):
         file.write_text(f"query_id,doc_id,grade,judge\nq0,d,{grade},{judge}\n")
-    votes_to_labels.merge_files(path, files, allow=votes_to_labels.Allowed(unasked=True))
+    votes_to_labels.merge_files(path, files, allow=votes_to_labels.MergeOverrides(unasked=True))
 
 
 @pytest.mark.parametrize("act", ["rule", "merge"])

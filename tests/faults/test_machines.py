@@ -37,7 +37,7 @@ from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.review.decisions import Correction, ReviewDecision
 from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
-from assay.store.records import Decision, Feedback, SearchLog, Shown
+from assay.store.records import Decision, Feedback, SearchLog, ShownResult
 from assay.workbench.judging import rulings
 from assay.workbench.judging.session import open_session, write_vote
 from assay.workbench.project.service import Service
@@ -204,7 +204,7 @@ class Review(Machine):
         self.cited += 1
         n = self.cited
         self.store.add_searches([SearchLog(id=f"s{n}", at=NOW, query=f"query {n}", corpus="c",
-                                           results=(Shown(f"d{n}", 1),))])  # fmt: skip
+                                           results=(ShownResult(f"d{n}", 1),))])  # fmt: skip
         decision = Decision(id=f"D{n}", at=NOW + timedelta(days=1), cites=(f"d{n}",))
         self.store.add_decisions([decision])
 
@@ -447,7 +447,7 @@ class Stored(Machine):
 
     @rule(n=st.integers(0, 5), day=st.integers(0, 4), docs=st.sets(st.sampled_from("abc")))
     def search(self, n: int, day: int, docs: set[str]) -> None:
-        shown = tuple(Shown(doc, rank) for rank, doc in enumerate(sorted(docs), 1))
+        shown = tuple(ShownResult(doc, rank) for rank, doc in enumerate(sorted(docs), 1))
         log = SearchLog(id=f"s{n}", at=NOW + timedelta(days=day), query=f"q{n}", corpus="c",
                         results=shown)  # fmt: skip
         assert self.store.add_searches([log, log]) == (log.id not in self.searches)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from assay.store import StoreUnavailable, open_store
-from assay.store.records import SearchLog, Shown
+from assay.store.records import SearchLog, ShownResult
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def test_what_was_acknowledged_is_there_and_work_goes_on(server: Any) -> None:
     def log(own: list[str], writer: int) -> None:
         while not stop.is_set():
             name = f"{writer}-{len(own)}"
-            shown = tuple(Shown(f"d{n}", n) for n in range(1, 11))
+            shown = tuple(ShownResult(f"d{n}", n) for n in range(1, 11))
             try:
                 store.add_searches([SearchLog(id=name, at=NOW, query=name, results=shown)])
                 own.append(name)  # the same id again where it was refused

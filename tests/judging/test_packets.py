@@ -269,7 +269,7 @@ def test_passages_are_short_few_and_in_the_order_of_the_document() -> None:
 
 def test_a_passage_does_not_repeat_what_is_shown_anyway() -> None:
     document = Document(id="d", text="Is a ticket a gift?\n\nYes. A ticket is worth its price.")
-    found = passages("ticket gift", document, shown=("Is a ticket\na gift?",))
+    found = passages("ticket gift", document, shown_texts=("Is a ticket\na gift?",))
     assert found.texts == ("A ticket is worth its price.",)
 
 

@@ -17,7 +17,7 @@ from assay import formats
 from assay.judging.pool import (
     Pool,
     PooledPair,
-    deal,
+    deal_pairs,
     doubles_wanted,
     pairs_to_judge,
     read_pool,
@@ -339,7 +339,7 @@ def test_every_pair_has_its_judges_and_nobody_has_more_than_the_others(
     dealt: tuple[int, list[str], int, int],
 ) -> None:
     count, judges, doubles, seed = dealt
-    asked = deal(count, judges, doubles=doubles, seed=seed)
+    asked = deal_pairs(count, judges, doubles=doubles, seed=seed)
     assert len(asked) == count
     assert {len(who) for who in asked} <= {1, 2}
     assert all(len(set(who)) == len(who) for who in asked)  # nobody is asked twice
@@ -351,7 +351,7 @@ def test_every_pair_has_its_judges_and_nobody_has_more_than_the_others(
     together = Counter({frozenset(two): 0 for two in combinations(judges, 2)})
     together.update(frozenset(who) for who in asked if len(who) == 2)
     assert not together or max(together.values()) - min(together.values()) <= 1
-    assert asked == deal(count, judges[::-1], doubles=doubles, seed=seed)
+    assert asked == deal_pairs(count, judges[::-1], doubles=doubles, seed=seed)
 
 
 @given(deals(), st.integers(1, 30))
@@ -359,7 +359,7 @@ def test_the_doubly_judged_are_spread_over_the_order(
     dealt: tuple[int, list[str], int, int], size: int
 ) -> None:
     count, judges, doubles, seed = dealt
-    asked = deal(count, judges, doubles=doubles, seed=seed)
+    asked = deal_pairs(count, judges, doubles=doubles, seed=seed)
     for start in range(0, count - size + 1, size):
         double = sum(len(who) == 2 for who in asked[start : start + size])
         assert abs(double - size * doubles / count) < 2
@@ -367,12 +367,12 @@ def test_the_doubly_judged_are_spread_over_the_order(
 
 def test_who_has_had_less_comes_first() -> None:
     loads = {"a": 5, "b": 0, "c": 3}
-    assert deal(1, ["a", "b", "c"], doubles=0, loads=loads) == [("b",)]
-    assert set(deal(1, ["a", "b", "c"], doubles=1, loads=loads)[0]) == {"b", "c"}
+    assert deal_pairs(1, ["a", "b", "c"], doubles=0, loads=loads) == [("b",)]
+    assert set(deal_pairs(1, ["a", "b", "c"], doubles=1, loads=loads)[0]) == {"b", "c"}
 
 
 def test_what_one_judge_has_alone_stands_together() -> None:
-    asked = [who[0] for who in deal(90, ["a", "b", "c"], doubles=0, seed=4)]
+    asked = [who[0] for who in deal_pairs(90, ["a", "b", "c"], doubles=0, seed=4)]
     assert sum(here != there for here, there in pairwise(asked)) == 2
 
 

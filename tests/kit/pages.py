@@ -21,7 +21,7 @@ from assay.workbench.project.people import AT_THE_TERMINAL
 from assay.workbench.project.service import Service, gold_path, open_service, read_gold
 from assay.workbench.review.queue import queue
 from assay.workbench.scoring.answers import check_file
-from assay.workbench.scoring.history import kept_run, runs
+from assay.workbench.scoring.history import runs, stored_run
 from assay.workbench.searching.search import SearchRequest, search_page
 from kit.browser import listening
 from kit.server import PASSWORD
@@ -73,7 +73,7 @@ def make_project(folder: Path) -> None:
         people.make_key(service, "search-service", "log", by=AT_THE_TERMINAL)
         link = people.invite(service, "Dana", "reader", by=AT_THE_TERMINAL)
         Path("invited.txt").write_text(link.token)
-        results = kept_run(service, runs(service, gold=SET, limit=1).items[0].id).results
+        results = stored_run(service, runs(service, gold=SET, limit=1).items[0].id).results
         for language in ("en", "he"):
             text = render(view(results, language=language), ".html")
             Path(f"report-{language}.html").write_text(text, encoding="utf-8")

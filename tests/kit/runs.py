@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.store import Store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, SearchLog, ShownResult
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.config import Config, read_config
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.history import KeptRun, keep
+from assay.workbench.scoring.history import StoredRun, store_run
 from assay.workbench.scoring.score import ScoreRequest, score
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -81,7 +81,7 @@ def served(store: Store, folder: Path, gold: Path, toml: str = "") -> Service:
 def bootstrapped(service: Service, queries: Sequence[str], at: datetime) -> Service:
     """A service whose gold-set.jsonl is bootstrapped from searches that showed a and b, and a
     decision a day later that cites both."""
-    found = (Shown("a", 1), Shown("b", 2))
+    found = (ShownResult("a", 1), ShownResult("b", 2))
     for n, query in enumerate(queries):
         logged = SearchLog(id=f"l{n}", at=at, query=query, corpus="c", results=found)
         service.store.add_searches([logged])
@@ -99,10 +99,10 @@ def kept(
     *,
     days: int = 0,
     ids: list[str] | None = None,
-) -> KeptRun:
+) -> StoredRun:
     """A ranking that is the same for every query, scored and kept `days` ago."""
     asked = ids or [f"q{n}" for n in range(6)]
     run = ranking_file(gold.parent, f"run-{days}-{len(order)}", order, asked)
     results = score(ScoreRequest(dataset=gold, run=run)).results
     then = replace(service, clock=lambda: NOW - timedelta(days=days))
-    return keep(then, results, gold, engine)
+    return store_run(then, results, gold, engine)

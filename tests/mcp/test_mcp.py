@@ -22,7 +22,7 @@ from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.mcp.server import OUTPUT_SCHEMAS, build_server, run
 from assay.store import open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, SearchLog, ShownResult
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.service import Service, open_service
 from assay.workbench.scoring.history import Comparison
@@ -84,7 +84,11 @@ def workspace(store_url: str, tmp_path: Path, indexed: Path) -> Path:
     store.add_searches(
         [
             SearchLog(
-                id="l", at=NOW, query="היטל", corpus="c", results=(Shown("a", 1), Shown("b", 2))
+                id="l",
+                at=NOW,
+                query="היטל",
+                corpus="c",
+                results=(ShownResult("a", 1), ShownResult("b", 2)),
             )
         ]
     )

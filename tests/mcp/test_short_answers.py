@@ -16,7 +16,7 @@ from talking import ToolClient
 
 from assay.core.errors import InputError
 from assay.mcp.server import in_agents_words
-from assay.workbench.agents.short_answers import cut
+from assay.workbench.agents.short_answers import shorten_passage
 from assay.workbench.scoring.history import _distinct_names
 
 SHORT = 2_000
@@ -113,9 +113,12 @@ def test_a_run_that_may_not_ship_says_why(agent: ToolClient) -> None:
 
 def test_a_cut_passage_keeps_the_asked_words() -> None:
     long = "The council met in May. Minutes were kept. A gift of tickets is reported within a week."
-    assert cut(long, 50, ["gift", "tickets"]) == "… A gift of tickets is reported within a week."
-    assert cut(long, 30) == "The council met in May. …"
-    assert cut(long, 200, ["gift"]) == long
+    assert (
+        shorten_passage(long, 50, ["gift", "tickets"])
+        == "… A gift of tickets is reported within a week."
+    )
+    assert shorten_passage(long, 30) == "The council met in May. …"
+    assert shorten_passage(long, 200, ["gift"]) == long
 
 
 def test_a_changed_set_is_no_error_and_errors_say_what_to_do(home: Path, agent: ToolClient) -> None:

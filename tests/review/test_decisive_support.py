@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.types import Vote
 from assay.gold.votes import RULING
-from assay.review.bootstrap import BootstrapOptions, QueryGroup, _is_right, with_settled
+from assay.review.bootstrap import BootstrapOptions, QueryGroup, _is_right, with_decided_documents
 from assay.store.records import Support
 
 OPTIONS = BootstrapOptions(min_grade=1)
@@ -63,10 +63,10 @@ def test_what_an_expert_said_of_a_document_stands(
 ) -> None:
     group = QueryGroup(key="k", query="q", corpus="c", practice_area="", doc_ids=("a", "b"),
                   of_other_cases=("b",))  # fmt: skip
-    (settled,) = with_settled([group], {"k": "r1"}, votes)
+    (settled,) = with_decided_documents([group], {"k": "r1"}, votes)
     assert (settled.doc_ids, settled.of_other_cases) == (documents, others)
 
 
 def test_a_row_of_which_nothing_is_right_is_left_out() -> None:
     group = QueryGroup(key="k", query="q", corpus="c", practice_area="", doc_ids=("a",))
-    assert with_settled([group], {"k": "r1"}, [said("a", 0, "1")]) == []
+    assert with_decided_documents([group], {"k": "r1"}, [said("a", 0, "1")]) == []

@@ -13,7 +13,7 @@ from assay.core.types import Document
 from assay.corpus import import_corpus
 from assay.corpus.letters import readable_part
 from assay.engines.indexed import index_corpus
-from assay.reports.listing import search_page, shown_of
+from assay.reports.listing import search_page, shown_texts
 from assay.search import index, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
 from assay.search.hit_facts import Told, written_by
@@ -67,15 +67,15 @@ def test_what_is_longer_than_a_line_stays_below_the_title() -> None:
 
 def test_the_answer_comes_first_and_nothing_is_said_twice() -> None:
     told = Told(answer="No. Gifts are limited.", question="May a mayor accept tickets?")
-    assert shown_of(_hit("Gifts are limited.", ["gifts"], told)) == [
+    assert shown_texts(_hit("Gifts are limited.", ["gifts"], told)) == [
         "No. Gifts are limited.",
         "Asked: May a mayor accept tickets?",
     ]
-    more = shown_of(_hit("A concert is no ceremony.", ["concert"], told))
+    more = shown_texts(_hit("A concert is no ceremony.", ["concert"], told))
     assert more[2:] == ["A concert is no ceremony."]
-    assert shown_of(_hit("Only this.", [], Told())) == ["Only this."]
+    assert shown_texts(_hit("Only this.", [], Told())) == ["Only this."]
     known = Told(answers="Who pays?")
-    assert shown_of(_hit("Only this.", [], known)) == ["Only this.", "Answers: Who pays?"]
+    assert shown_texts(_hit("Only this.", [], known)) == ["Only this.", "Answers: Who pays?"]
 
 
 @pytest.fixture(scope="module")

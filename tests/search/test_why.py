@@ -13,7 +13,7 @@ from assay.core.types import Document, Hit
 from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, index_folder
 from assay.reports.listing import search_page
-from assay.reports.wording import told_why
+from assay.reports.wording import hit_reasons_in_words
 from assay.reports.words import END, ISOLATE
 from assay.search import index, index_files, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
@@ -157,12 +157,17 @@ def test_another_section_far_behind_is_less_likely(home: Path) -> None:
 
 def test_the_line_is_in_the_words_of_the_reader() -> None:
     why = Why(words=("vene",), instead={"vene": "lossi"}, missing=("vaja",), section=2)
-    assert told_why(why) == "your words: vene (lossi); not: vaja · same section as hit 2"
-    assert told_why(why, "fi") == "sanojasi: vene (lossi); ei: vaja · sama pykälä kuin osumassa 2"
-    assert f"{ISOLATE}vene (lossi){END}" in told_why(why, "he", isolated=True)
-    assert told_why(Why(refers_to=1, place="5 §")) == "refers to hit 1, 5 §"
-    assert told_why(Why(meaning=True)).startswith("close in meaning")
-    assert told_why(Why()) == ""
+    assert (
+        hit_reasons_in_words(why) == "your words: vene (lossi); not: vaja · same section as hit 2"
+    )
+    assert (
+        hit_reasons_in_words(why, "fi")
+        == "sanojasi: vene (lossi); ei: vaja · sama pykälä kuin osumassa 2"
+    )
+    assert f"{ISOLATE}vene (lossi){END}" in hit_reasons_in_words(why, "he", isolated=True)
+    assert hit_reasons_in_words(Why(refers_to=1, place="5 §")) == "refers to hit 1, 5 §"
+    assert hit_reasons_in_words(Why(meaning=True)).startswith("close in meaning")
+    assert hit_reasons_in_words(Why()) == ""
 
 
 def _found(rank: int, *, behind: bool) -> FoundDocument:

@@ -23,7 +23,7 @@ from assay import telemetry
 from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
-from assay.store.records import SearchLog, Shown
+from assay.store.records import SearchLog, ShownResult
 from assay.telemetry.recorder import Recorder, Recording
 from assay.telemetry.records import Redaction, names_rule, redact, redactor, shown
 
@@ -104,11 +104,11 @@ def test_a_search_is_kept_with_what_it_showed(recorder: Recorder, store: Store) 
     assert recorder.flush()
     kept = store.searches([log_id])[0]
     assert kept.results == (
-        Shown("a", 1, 2.0),
-        Shown("b", 2),
-        Shown("c", 3, 1.0),
-        Shown("d", 4, 0.5),
-        Shown("e", 5),
+        ShownResult("a", 1, 2.0),
+        ShownResult("b", 2),
+        ShownResult("c", 3, 1.0),
+        ShownResult("d", 4, 0.5),
+        ShownResult("e", 5),
     )
     assert (kept.corpus, kept.practice_area, kept.millis) == ("c", "", 3.0)
     assert [(row.kind, row.relevance_score, row.rank) for row in store.feedback()] == [
@@ -297,7 +297,7 @@ class TestDecorator:
             Engine().search(query="bad")
         assert keeping.flush()
         good, bad = kept.searches
-        assert (good.query, good.results) == ("good", (Shown("a", 1),))
+        assert (good.query, good.results) == ("good", (ShownResult("a", 1),))
         assert (good.corpus, good.error) == ("c", "")
         assert (bad.query, bad.results, bad.error) == ("bad", (), "ValueError: no such word")
         assert good.millis is not None
@@ -338,7 +338,11 @@ class TestDecorator:
 def test_ids_and_scores_of_other_libraries() -> None:
     uuid = UUID("12345678123456781234567812345678")
     given = [(uuid, np.float32(0.5)), ("b", Decimal("0.25")), uuid]
-    assert shown(given) == (Shown(str(uuid), 1, 0.5), Shown("b", 2, 0.25), Shown(str(uuid), 3))
+    assert shown(given) == (
+        ShownResult(str(uuid), 1, 0.5),
+        ShownResult("b", 2, 0.25),
+        ShownResult(str(uuid), 3),
+    )
 
 
 def test_threads_that_search_first_share_one_recorder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,9 +386,9 @@ def test_errors_do_not_tell_queries(store: Store) -> None:
 
 def test_an_id_with_a_nul_keeps_its_results(store: Store) -> None:
     store.add_searches(
-        [SearchLog(id="a\0b", at=datetime.now(UTC), query="q", results=(Shown("x", 1),))]
+        [SearchLog(id="a\0b", at=datetime.now(UTC), query="q", results=(ShownResult("x", 1),))]
     )
-    assert store.searches(["ab"])[0].results == (Shown("x", 1),)
+    assert store.searches(["ab"])[0].results == (ShownResult("x", 1),)
 
 
 class TestRedaction:

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from assay.formats.results_json import read_answer_results
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.store import Store
-from assay.web.access import Access, Guarded
+from assay.web.access import Access, GuardedRoute
 from assay.web.app import TABLES, create_app
 from assay.workbench.project import people
 from assay.workbench.project.people import ROLES
@@ -101,7 +101,7 @@ def names_in(text: str) -> list[str]:
 
 @pytest.mark.parametrize("row", SEEN_BY_A_JUDGE, ids=lambda row: row.path)
 def test_no_page_or_call_names_an_engine_to_a_judge(
-    service: Service, addresses: dict[str, str], row: Guarded
+    service: Service, addresses: dict[str, str], row: GuardedRoute
 ) -> None:
     path = row.path
     if path == "/api/system/diagnostics":

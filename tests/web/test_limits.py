@@ -17,7 +17,7 @@ from starlette.types import Message
 from assay.core.errors import InputError
 from assay.store import Store
 from assay.web import access
-from assay.web.access import LONGEST_LINE, Access, Desks, Refusal, User, at_desk
+from assay.web.access import LONGEST_LINE, Access, Refusal, ThreadPools, User, run_in_pool
 from assay.web.app import Serving, create_app, prepare
 from assay.workbench.project.service import Service
 from kit.server import local_client, take_token
@@ -99,7 +99,7 @@ def test_decisions_that_wait_take_no_threads_from_others() -> None:
     held = threading.Event()
 
     async def all_of_them() -> tuple[str, str, int]:
-        desks = Desks()
+        desks = ThreadPools()
         request = Request({"type": "http", "headers": []})
 
         def wait(_: Request) -> str:
@@ -110,12 +110,14 @@ def test_decisions_that_wait_take_no_threads_from_others() -> None:
         deciding = desks.desk("POST", watching=False)
         async with anyio.create_task_group() as tasks:
             for _ in range(LONGEST_LINE + 12):
-                tasks.start_soon(at_desk, deciding, wait, request)
+                tasks.start_soon(run_in_pool, deciding, wait, request)
             await anyio.wait_all_tasks_blocked()
-            reading = await at_desk(desks.desk("GET", watching=False), lambda _: "read", request)
-            health = await at_desk(desks.desk("GET", watching=True), lambda _: "well", request)
+            reading = await run_in_pool(
+                desks.desk("GET", watching=False), lambda _: "read", request
+            )
+            health = await run_in_pool(desks.desk("GET", watching=True), lambda _: "well", request)
             try:
-                await at_desk(deciding, wait, request)
+                await run_in_pool(deciding, wait, request)
             except Refusal as error:
                 refused = error.status
             held.set()

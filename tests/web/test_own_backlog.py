@@ -11,7 +11,7 @@ import pytest
 
 from assay.store import Store
 from assay.workbench.agents.gold_sets import get_metrics
-from assay.workbench.agents.short_answers import written
+from assay.workbench.agents.short_answers import encode_answer
 from assay.workbench.project.config import read_config
 from assay.workbench.project.service import Service
 from assay.workbench.review.queue import _recent
@@ -56,7 +56,8 @@ def test_every_place_says_the_same(store: Store, folder: Path) -> None:
     assert 'assay_backlog_items{backlog="precedents",state="pending_review"} 9\n' in metrics
     assert 'assay_backlog_items_all{backlog="precedents"} 20\n' in metrics
     assert (
-        json.loads(written(get_metrics(service)))["backlogs"]["precedents"]["pending_review"] == 9
+        json.loads(encode_answer(get_metrics(service)))["backlogs"]["precedents"]["pending_review"]
+        == 9
     )
 
 

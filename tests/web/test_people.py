@@ -139,7 +139,7 @@ class TestJoining:
             assert refused.status_code == 403
             page = chair.post("/people/invite", data={"name": "K", "role": role})
             assert (page.status_code, "Ask an admin" in page.text) == (400, True)
-        assert {one.name for one in people.everybody(service).links} == {"J"}
+        assert {one.name for one in people.list_people(service).links} == {"J"}
 
     def test_a_name_is_one_person(self, app: Any, service: Service, admin: TestClient) -> None:
         answer = admin.post("/people/invite", data={"name": "ADA", "role": "judge"})
@@ -217,7 +217,7 @@ class TestSigningIn:
 
     def test_a_password_is_dear_to_guess(self) -> None:
         """What argon2 recommends, and weaker hashes of before are noticed."""
-        assert "$m=65536,t=3,p=4$" in passwords.hashed(PASSWORD)
+        assert "$m=65536,t=3,p=4$" in passwords.hash_password(PASSWORD)
         assert passwords.needs_rehash("$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNo")
 
     def test_guessing_is_slowed_down(self, app: Any, admin: TestClient) -> None:
@@ -355,7 +355,7 @@ class TestLeaving:
 
     def test_a_link_taken_back(self, app: Any, service: Service, admin: TestClient) -> None:
         link = invited(admin, "J", "judge")
-        (known,) = people.everybody(service).links
+        (known,) = people.list_people(service).links
         assert admin.post("/people/take-back", data={"id": known.id}).status_code == 303
         assert TestClient(app).get(link).status_code == 404
         assert admin.post("/people/take-back", data={"id": known.id}).status_code == 400

@@ -13,7 +13,7 @@ from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.workbench.deciding.baseline import update_baseline
-from assay.workbench.scoring.history import keep
+from assay.workbench.scoring.history import store_run
 from assay.workbench.scoring.score import ScoreRequest, score
 from kit.runs import golden_set, graded_set, kept, ranking_file, served
 from kit.server import local_client
@@ -175,7 +175,7 @@ def test_runs_of_one_engine_are_told_apart_as_shortly_as_they_can_be(
     client = local_client(service)
     found = client.get(f"/api/compare?a={old.id}&b={new.id}").json()
     assert found["names"] == ["e (2026-05-22)", "e (2026-05-23)"]
-    later = keep(
+    later = store_run(
         replace(service, clock=lambda: new.at + timedelta(hours=1)), old.results, path, "e"
     )
     found = client.get(f"/api/compare?a={new.id}&b={later.id}").json()

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from assay.reports.words import LANGUAGES, PAGES, page_counts, page_table
 from assay.store import Store, StoreUnavailable, open_store
-from assay.store.records import SearchLog, Shown
+from assay.store.records import SearchLog, ShownResult
 from assay.telemetry.recorder import Recorder, Recording
 from assay.web.app import create_app
 from assay.workbench.project.logs import purge
@@ -85,7 +85,10 @@ class TestLogging:
             "q",
             "another",
         }
-        assert service.store.searches(["x1"])[0].results == (Shown("a", 1, 1.5), Shown("b", 2))
+        assert service.store.searches(["x1"])[0].results == (
+            ShownResult("a", 1, 1.5),
+            ShownResult("b", 2),
+        )
 
     @pytest.mark.parametrize(
         ("body", "message"),
@@ -161,7 +164,7 @@ class TestLogging:
         click = {"log_id": "l0", "doc_id": "b", "kind": "click"}
         assert client.post("/api/feedback", json=click).json()["new"] == 1
         assert client.post("/api/feedback", json=click | {"kind": "smell"}).status_code == 400
-        logged = SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))
+        logged = SearchLog(id="n", at=NOW, query="new", results=(ShownResult("z", 3),))
         service.store.add_searches([logged])
         decision = {"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
         answer = client.post("/api/decisions", json=decision)

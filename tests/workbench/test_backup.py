@@ -27,7 +27,7 @@ import pytest
 import assay
 from assay.formats.gold_jsonl import locked
 from assay.store import open_store
-from assay.store.records import SearchLog, Shown
+from assay.store.records import SearchLog, ShownResult
 from kit.commands import Assay, Outcome
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -334,7 +334,7 @@ def test_a_backup_is_consistent_while_others_write(
         store, number = open_store(".assay/assay.db"), 0
         while not stop.is_set():
             number += 1
-            shown = tuple(Shown(f"d{rank}", rank) for rank in range(1, 6))
+            shown = tuple(ShownResult(f"d{rank}", rank) for rank in range(1, 6))
             store.add_searches([SearchLog(id=f"x{number}", at=NOW, query="q", results=shown)])
         store.close()
 

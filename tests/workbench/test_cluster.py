@@ -24,7 +24,7 @@ from assay.engines.indexed import index_folder
 from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.search import encoding, index_files
 from assay.store import open_store
-from assay.store.records import Feedback, SearchLog, Shown
+from assay.store.records import Feedback, SearchLog, ShownResult
 from assay.workbench.judging.gold_sets import perturb_gold
 from assay.workbench.project.config import read_config
 from assay.workbench.scoring.run import run_all
@@ -194,7 +194,7 @@ def test_bootstrap(scheduler: Any, tmp_path: Path) -> None:
     store = open_store(tmp_path / "logs.db")
     for number in range(40):
         query = f"question {number % 25}"
-        shown = tuple(Shown(f"d{number % 7 + rank}", rank) for rank in (1, 2, 3))
+        shown = tuple(ShownResult(f"d{number % 7 + rank}", rank) for rank in (1, 2, 3))
         log = SearchLog(id=f"s{number}", at=at, query=query, corpus="c", results=shown)
         store.add_searches([log])
         feedback = Feedback(

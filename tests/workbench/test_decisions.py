@@ -28,7 +28,7 @@ from assay.workbench.judging.votes_to_labels import append_votes, count_new_vote
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.history import keep, kept_run
+from assay.workbench.scoring.history import store_run, stored_run
 from assay.workbench.scoring.recording import record_here
 from assay.workbench.scoring.request import ScoreRequest
 from assay.workbench.scoring.run_queue import RunQueue, choices
@@ -269,8 +269,10 @@ class TestComparing:
         path = SAMPLES / "en" / "dataset.json"
         service = served(store, tmp_path, path)
         results = score(ScoreRequest(dataset=path, engine="ours")).results
-        first = keep(service, results, path, "ours")
-        later = keep(replace(service, clock=lambda: NOW.replace(hour=13)), results, path, "ours")
+        first = store_run(service, results, path, "ours")
+        later = store_run(
+            replace(service, clock=lambda: NOW.replace(hour=13)), results, path, "ours"
+        )
         two = two_rankings(service, first.id, later.id, "q001")
         assert two.b.explained
         assert all(hit.title and hit.excerpt and hit.corpus == "ours" for hit in two.b.documents)
@@ -393,7 +395,9 @@ class TestVotesAndLabels:
         finally:
             queue.close()
         assert (done.state, done.counted) == ("done", 1)
-        (first,) = [e for e in kept_run(service, done.run).results.per_query if e.query_id == "q0"]
+        (first,) = [
+            e for e in stored_run(service, done.run).results.per_query if e.query_id == "q0"
+        ]
         assert isinstance(first, GradedEntry)
         assert first.grades[first.results.index("d9")] == 2
 
@@ -424,7 +428,7 @@ class TestQueue:
             assert queue.start("set", "broken", by="you").id == second.id, "asked for once"
             done = queue.wait(first.id)
             assert (done.state, done.error, done.done, done.by) == ("done", "", 6, "דפנה")
-            run = kept_run(service, done.run)
+            run = stored_run(service, done.run)
             assert run.engine == "e"
             assert run.results.verdict is not None
             assert run.results.verdict.status == "pass"

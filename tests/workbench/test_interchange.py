@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.core.errors import InputError
-from assay.workbench.scoring.report import export_run, figures, log_to_mlflow, plain_name
+from assay.workbench.scoring.report import export_run, log_to_mlflow, named_figures, plain_name
 from assay.workbench.scoring.score import ScoreRequest, score
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -215,4 +215,4 @@ def test_names_are_what_a_tracking_server_takes() -> None:
 def test_every_figure_has_a_number(results: Path) -> None:
     from assay.formats.results_json import read_results
 
-    assert all(isinstance(value, float) for value in figures(read_results(results)).values())
+    assert all(isinstance(value, float) for value in named_figures(read_results(results)).values())

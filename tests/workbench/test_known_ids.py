@@ -11,7 +11,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, SearchLog, ShownResult
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.service import Service
 from assay.workbench.review.decisions import Correction, correct_row
@@ -32,7 +32,7 @@ def service(store: Store, tmp_path: Path, gold: Path) -> Service:
     source = tmp_path / "docs.jsonl"
     source.write_text('{"id":"imported","title":"t","text":"x"}\n')
     import_corpus("jsonl", source, name="law", home=tmp_path / "home")
-    shown = (Shown("cited", 1), Shown("shown", 2))
+    shown = (ShownResult("cited", 1), ShownResult("shown", 2))
     store.add_searches([SearchLog(id="l", at=NOW, query="q", corpus="c", results=shown)])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("cited",))])
     made = Service(store=store, home=tmp_path / "home", gold_sets={"gold-set": gold})

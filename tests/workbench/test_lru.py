@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.workbench.project.cache import Remembered
+from assay.workbench.project.cache import RecentValues
 
 
 def test_a_value_is_found_once_and_the_one_asked_for_longest_ago_goes() -> None:
@@ -13,14 +13,14 @@ def test_a_value_is_found_once_and_the_one_asked_for_longest_ago_goes() -> None:
     def of(key: str) -> None:
         assert kept.of(key, lambda: found.append(key)) is None  # None is a value like others
 
-    kept = Remembered[str, None](2)
+    kept = RecentValues[str, None](2)
     for key in "abacab":
         of(key)
     assert found == ["a", "b", "c", "b"]
 
 
 def test_an_error_is_not_kept() -> None:
-    kept = Remembered[str, int](2)
+    kept = RecentValues[str, int](2)
     with pytest.raises(ZeroDivisionError):
         kept.of("a", lambda: 1 // 0)
     assert kept.of("a", lambda: 1) == 1

@@ -21,7 +21,7 @@ from assay.reports.terminal import verdict_lines
 from assay.reports.terminal_comparison import comparison_table
 from assay.reports.wording import COMMAND, Sentences, answers, headlines
 from assay.reports.words import Words
-from assay.workbench.deciding.tune import TuneReport, tune_made
+from assay.workbench.deciding.tune import TuneReport, tune_callable
 from assay.workbench.deciding.tune import tune as tune_table
 from assay.workbench.judging.next import write_pairs
 from assay.workbench.scoring import in_memory, notebook_input
@@ -95,7 +95,7 @@ def tune(
         return Tuned(tune_table(engine, config=Path(config) if config is not None else None))
     if gold is None or not parameters:
         raise InputError("a sweep needs a gold set and parameters with their values")
-    report = tune_made(
+    report = tune_callable(
         engine,
         as_gold(gold),
         msgspec.to_builtins(dict(parameters)),
@@ -124,8 +124,8 @@ class Comparison:
     bm25 is significantly better than random: nDCG@10 ...
     """
 
-    def __init__(self, found: in_memory.Comparison) -> None:
-        self.found = found
+    def __init__(self, comparison: in_memory.Comparison) -> None:
+        self.found = comparison
 
     @property
     def verdict(self) -> str:
@@ -256,7 +256,7 @@ def compare(
     results = [scores.results for scores in every]
     names = _names([scores.engine for scores in every])
     return Comparison(
-        in_memory.compare_scored(
+        in_memory.compare_results_in_memory(
             results,
             names,
             force=force,
@@ -341,8 +341,8 @@ def check(
     asked = [_gate(gate) for gate in gates]
     if not asked and not held.is_golden:
         raise InputError("there are no gates", hint='Write [Gate("nDCG@10", minimum=0.5)].')
-    then = as_scores(baseline, "check").results if baseline is not None else None
-    return Checked(verdict_against(held.results, asked, then))
+    recorded = as_scores(baseline, "check").results if baseline is not None else None
+    return Checked(verdict_against(held.results, asked, recorded))
 
 
 class _StatedGate(Gate, frozen=True, forbid_unknown_fields=True):

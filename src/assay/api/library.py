@@ -42,8 +42,8 @@ class Hits(list[FoundDocument]):
         self.corrected = answer.corrected
 
     def __repr__(self) -> str:
-        said = "nothing answers; the nearest: " if self.abstained else ""
-        return f"Hits for {self.query!r}: {said}{', '.join(hit.doc_id for hit in self) or 'none'}"
+        lead = "nothing answers; the nearest: " if self.abstained else ""
+        return f"Hits for {self.query!r}: {lead}{', '.join(hit.doc_id for hit in self) or 'none'}"
 
     def _repr_html_(self) -> str:
         head = f"{self.query}: nothing here answers this" if self.abstained else self.query

@@ -343,7 +343,7 @@ def _is_plain(run: Mapping[Any, Any], gold: Mapping[Any, Any]) -> bool:
 
 def _from_dicts(run: Any, gold: Any, wanted: tuple[str, ...]) -> Scores:
     def make() -> Results:
-        return in_memory.graded_scored(as_run(run), as_gold(gold), measures, Sources())
+        return in_memory.score_graded_run(as_run(run), as_gold(gold), measures, Sources())
 
     measures = wanted or measures_of_set(as_gold(gold), UNSAVED)
     if not run.keys() & gold.keys():
@@ -372,13 +372,15 @@ def _graded_scores(run: Any, gold: GoldSet, wanted: tuple[str, ...]) -> Scores:
         )
     if not sheet.counts["n_run"]:
         raise in_memory.no_common_queries(gold, has) if has else InputError("the run is empty")
-    return _scores(sheet, engine, partial(in_memory.graded_scored, source, gold, measures, sources))
+    return _scores(
+        sheet, engine, partial(in_memory.score_graded_run, source, gold, measures, sources)
+    )
 
 
 def _golden_scores(
-    run: Any, gold: GoldSet, wanted: tuple[str, ...], corpus: str | Path | None
+    run: Any, gold: GoldSet, measures: tuple[str, ...], corpus: str | Path | None
 ) -> Scores:
-    if wanted:
+    if measures:
         raise InputError(
             "a golden set has its own figures, because its questions pass or fail",
             hint="Leave measures out.",
@@ -387,7 +389,7 @@ def _golden_scores(
     where = Path(corpus) if corpus is not None else getattr(asked, "corpus", None)
     answers = asked.answers if isinstance(asked, Run) else in_memory.results_of(asked)
     sources = Sources(gold=gold.source, run=getattr(asked, "source", None), corpus=where)
-    results = in_memory.golden_scored(gold, asked.engine, answers, sources)
+    results = in_memory.score_golden_run(gold, asked.engine, answers, sources)
     return _scores(in_memory.sheet_of(results), asked.engine, lambda: results)
 
 

@@ -72,7 +72,7 @@ def check(
     from assay.reports.answers import card
     from assay.workbench.scoring.answers import check_file, configured_gates
     from assay.workbench.scoring.recording import record_here
-    from assay.workbench.searching.corpora import corpus_at_hand
+    from assay.workbench.searching.corpora import imported_corpus
 
     pairs = [pair.partition("=") for pair in map or ()]
     if any(not (target and column) for target, _, column in pairs):
@@ -80,7 +80,7 @@ def check(
     with progress_bar() as tick:
         results = check_file(
             answers,
-            corpus=corpus_at_hand(corpus, say=say),
+            corpus=imported_corpus(corpus, say=say),
             as_of=as_of,
             dataset=dataset,
             mapping={target: column for target, _, column in pairs},
@@ -126,12 +126,12 @@ def pool(
 
     names = tuple(name.strip() for name in judges.split(",")) if judges else ()
     made = pool_answers(results, output, nuggets=nuggets, judges=names, overlap=overlap)
-    told = f"{made.answers:,} answers, {made.claims:,} claims to judge in {made.gold}"
+    sentence = f"{made.answers:,} answers, {made.claims:,} claims to judge in {made.gold}"
     if made.settled:
-        told += f"; {made.settled:,} faulty citations are settled by the check"
+        sentence += f"; {made.settled:,} faulty citations are settled by the check"
     if made.without_text:
-        told += f"; {made.without_text:,} citations lead to no text at hand"
-    tell(made, f"{told}. Judge with: assay serve --gold {made.gold}", json=json)
+        sentence += f"; {made.without_text:,} citations lead to no text at hand"
+    tell(made, f"{sentence}. Judge with: assay serve --gold {made.gold}", json=json)
 
 
 @app.command("score")
@@ -144,19 +144,19 @@ def score(
     from assay.workbench.judging.answer_figures import judged_answers
 
     found = judged_answers(answers)
-    emit(found, lambda: _judged(found), json=json)
+    emit(found, lambda: _judged_sentence(found), json=json)
 
 
-def _judged(found: JudgedAnswers) -> Any:
+def _judged_sentence(answers: JudgedAnswers) -> Any:
     """The figures of every system, with the share of claims that people judged first."""
     from rich.console import Group
     from rich.table import Table
 
-    told = f"People judged {found.by_people:,} of {found.claims:,} claims"
-    if found.by_machines:
-        told += f", machines {found.by_machines:,}; people checked {found.checked or 0:.0%}"
-    parts: list[Any] = [f"{told}."]
-    for system in found.systems:
+    sentence = f"People judged {answers.by_people:,} of {answers.claims:,} claims"
+    if answers.by_machines:
+        sentence += f", machines {answers.by_machines:,}; people checked {answers.checked or 0:.0%}"
+    parts: list[Any] = [f"{sentence}."]
+    for system in answers.systems:
         table = Table(box=None, pad_edge=False, title=system.system, title_justify="left")
         for column in ("Measure", "Value", "95% interval", "Questions", "Note"):
             table.add_column(column)

@@ -117,10 +117,10 @@ def show(
     from assay.workbench.searching import corpora
 
     if doc_id is None:
-        manifest = corpora.corpus_manifest(_at_hand(corpus))
+        manifest = corpora.corpus_manifest(_imported(corpus))
         emit(manifest, lambda: listing.key_values(manifest), json=json)
         return
-    document = corpora.show_document(_at_hand(corpus), doc_id)
+    document = corpora.show_document(_imported(corpus), doc_id)
     emit(document, lambda: listing.document_page(document), json=json)
 
 
@@ -130,7 +130,7 @@ def stats(corpus: Corpus, json: Json = False) -> None:
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
-    figures = corpora.corpus_stats(_at_hand(corpus))
+    figures = corpora.corpus_stats(_imported(corpus))
     emit(figures, lambda: listing.key_values(figures), json=json)
 
 
@@ -142,7 +142,7 @@ def check(corpus: Corpus, json: Json = False) -> None:
     from assay.reports import listing
     from assay.workbench.searching import corpora
 
-    findings = corpora.check_corpus(_at_hand(corpus))
+    findings = corpora.check_corpus(_imported(corpus))
     emit(findings, lambda: listing.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
     say(f"{corpus}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
@@ -159,7 +159,7 @@ def freeze(
     """Write one portable file with the corpus and its fingerprint."""
     from assay.workbench.searching import corpora
 
-    name = _at_hand(corpus)
+    name = _imported(corpus)
     written = corpora.freeze_corpus(name, output)
     made = {
         "corpus": corpus,
@@ -169,10 +169,10 @@ def freeze(
     tell(made, f"{corpus} frozen to {written}", json=json)
 
 
-def _at_hand(corpus: str) -> str:
-    from assay.workbench.searching.corpora import corpus_at_hand
+def _imported(corpus: str) -> str:
+    from assay.workbench.searching.corpora import imported_corpus
 
-    return corpus_at_hand(corpus, say=say)
+    return imported_corpus(corpus, say=say)
 
 
 def index(
@@ -225,7 +225,7 @@ def index(
 
     if not into and (dataset is not None or config is not None):
         raise UsageError("--dataset and --config are for --into ENGINE")
-    name = _at_hand(corpus)
+    name = _imported(corpus)
     if into and dense and not (encoder or fresh or questions):  # the index that is there will do
         return _load_into(name, into, config=config, dataset=dataset, json=json)
     with cluster.on(on), progress_bar() as tick:
@@ -288,7 +288,7 @@ def search(
     )
     if like and query:
         raise UsageError("give a query or --like, not both")
-    name = _at_hand(corpus)
+    name = _imported(corpus)
     if like:
         answer = corpora.more_like(name, like, top_k=top_k, filters=filters, say=say)
     else:
@@ -312,7 +312,7 @@ def calibrate(
     from assay.reports import listing
     from assay.workbench.searching.calibration import calibrate as fit
 
-    name = _at_hand(corpus)
+    name = _imported(corpus)
     with progress_bar() as tick:
         done = fit(name, dataset, tick=tick, say=say)
     emit(done, lambda: listing.calibration_page(done), json=json)
@@ -332,7 +332,7 @@ def cite(
     from assay.workbench.searching import corpora
 
     source = sys.stdin.read() if text == "-" else text
-    citations = corpora.citations_in(source, _at_hand(corpus), language=language)
+    citations = corpora.citations_in(source, _imported(corpus), language=language)
     emit(citations, lambda: listing.citations_table(citations), json=json)
     if not citations:
         say("no citations found")

@@ -144,7 +144,7 @@ def packet(
         limit=limit,
         language=language,
     )
-    emit(packed, lambda: listing.what_happened(packed, notes=""), json=json)
+    emit(packed, lambda: listing.nonzero_values(packed, notes=""), json=json)
     for note in packed.notes:
         say(note, style="yellow")
     if not packed.pairs:
@@ -549,8 +549,8 @@ def add(
     say(f"asked for{asked}; judges see it among the others")
 
 
-def _refuse_foreign(given: Mapping[str, object], owner: str) -> None:
-    for name, value in given.items():
+def _refuse_foreign(options: Mapping[str, object], owner: str) -> None:
+    for name, value in options.items():
         if value:
             raise UsageError(f"--{name} goes with {owner}")
 
@@ -592,10 +592,10 @@ def pool(
         seed=seed,
         output=output,
     )
-    _pooled(request, queue=queue, store=store, json=json)
+    _run_pool(request, queue=queue, store=store, json=json)
 
 
-def _pooled(request: PoolRequest, *, queue: bool, store: str, json: bool) -> None:
+def _run_pool(request: PoolRequest, *, queue: bool, store: str, json: bool) -> None:
     from assay.reports import listing
     from assay.workbench.judging import pool as pooling
 

@@ -14,8 +14,8 @@ from assay.cli.output import Json, emit, say, tell
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.workbench.judging.rulings import Ruled
-    from assay.workbench.judging.votes_to_labels import Merged
+    from assay.workbench.judging.rulings import RulingOutcome
+    from assay.workbench.judging.votes_to_labels import MergeOutcome
 
 Corpus = Annotated[
     Path | None,
@@ -71,20 +71,20 @@ def merge(
             kind=kind,
             corpus=corpus,
             sample=pairs,
-            allow=votes_to_labels.Allowed(unasked=unasked, partial=partial),
+            allow=votes_to_labels.MergeOverrides(unasked=unasked, partial=partial),
         )
     else:
         merged = votes_to_labels.recompute_labels(dataset, corpus=corpus)
     counts = {"labels": 0, "labels_in_all": merged.labels}
     counts |= {"changed": 0, "labels_changed": len(merged.changed)}
     counts |= {"left_out": len(merged.left_out)}
-    emit(merged, lambda: listing.what_happened(merged, **counts), json=json)
+    emit(merged, lambda: listing.nonzero_values(merged, **counts), json=json)
     _say_merged(merged)
     if files and merged.left_out:
         sys.exit(1)
 
 
-def _say_merged(merged: Merged) -> None:
+def _say_merged(merged: MergeOutcome) -> None:
     from assay.core.types import counted
 
     _say_left_out(merged.left_out)
@@ -241,7 +241,7 @@ def adjudicate(
             done = rulings.rule(
                 dataset, query, document, grade, rationale=rationale, by=by, kind=kind
             )
-        _ruled(done, json=json)
+        _print_rulings(done, json=json)
         return
     refuse_outputs(output)
     spare_judgments(output)
@@ -258,7 +258,7 @@ def adjudicate(
         )
 
 
-def _ruled(done: Ruled, *, json: bool) -> None:
+def _print_rulings(done: RulingOutcome, *, json: bool) -> None:
     from assay.core.types import counted
     from assay.reports import listing
 
@@ -325,9 +325,9 @@ def rebuild(dataset: GoldFile, json: Json = False) -> None:
     """Rebuild the gold file from its log, for example after a git merge."""
     from assay.workbench.review import rebuild as rebuilding
 
-    said = rebuilding.rebuild(dataset)
-    answer = {"gold": str(dataset), "changed": bool(said), "said": said}
-    tell(answer, said or f"{dataset}: nothing to do", json=json)
+    sentences = rebuilding.rebuild(dataset)
+    answer = {"gold": str(dataset), "changed": bool(sentences), "said": sentences}
+    tell(answer, sentences or f"{dataset}: nothing to do", json=json)
 
 
 def export_votes(

@@ -54,9 +54,9 @@ def questions(
     Only documents without questions are sent, after saying which, and where to."""
     from assay.reports import listing
     from assay.workbench.judging.machine_judges import plan_questions, write_questions
-    from assay.workbench.searching.corpora import corpus_at_hand
+    from assay.workbench.searching.corpora import imported_corpus
 
-    name = corpus_at_hand(corpus, say=say)
+    name = imported_corpus(corpus, say=say)
     plan = plan_questions(name, by, output, config=config, count=count, limit=limit)
     _announce_questions(plan)
     if dry_run:

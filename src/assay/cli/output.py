@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 _IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def _inert(written: bytes) -> bytes:
+def _escape_controls(written: bytes) -> bytes:
     """JSON for a terminal: the controls that JSON leaves as they are, escaped; the same values."""
     return _IN_JSON.sub(lambda one: f"\\u{ord(one[0]):04x}", written.decode()).encode()
 
@@ -46,7 +46,7 @@ def emit(answer: Any, render: Callable[[], Any], *, json: bool) -> None:
 
         with _reader_may_leave():
             written = encode(answer)
-            sys.stdout.buffer.write(_inert(written) if sys.stdout.isatty() else written)
+            sys.stdout.buffer.write(_escape_controls(written) if sys.stdout.isatty() else written)
             sys.stdout.buffer.flush()
         return
     show(render())

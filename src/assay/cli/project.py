@@ -77,7 +77,13 @@ def init(
     overwritten."""
     from msgspec.structs import replace
 
-    from assay.workbench.project.init import Answers, begin, check_ci, check_folder, check_set
+    from assay.workbench.project.init import (
+        Answers,
+        check_ci,
+        check_folder,
+        check_set,
+        write_starter_files,
+    )
 
     if layout:
         from assay.workbench.project.init import lay_out
@@ -104,7 +110,7 @@ def init(
         minimum=_prompt_threshold(ask, usual.minimum) if minimum is None else minimum,
         ci=ci or _prompt_until_valid(ask, question, usual.ci, check_ci),
     )
-    begun = begin(answers)
+    begun = write_starter_files(answers)
     emit(begun, lambda: "\n".join(begun.files), json=json)
     say(f"next: {begun.next}")
 
@@ -529,10 +535,10 @@ def list_(store: StoreUrl = "", json: Json = False) -> None:
     """List accounts, open links and keys."""
     from rich.table import Table
 
-    from assay.workbench.project.people import everybody
+    from assay.workbench.project.people import list_people
 
     with opened(store, read_only=True) as service:
-        found = everybody(service)
+        found = list_people(service)
 
     def table() -> Table:
         made = Table("name", "role", "since", "state", box=None, pad_edge=False)
@@ -571,8 +577,8 @@ def invite(
         link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
         others = dealt_to_others(service, link.name, known)
     if others:
-        told = page_words("en", "people")["not_dealt"]
-        say(told.format(name=link.name, names=", ".join(others)), style="yellow")
+        sentence = page_words("en", "people")["not_dealt"]
+        say(sentence.format(name=link.name, names=", ".join(others)), style="yellow")
     _print_link(name, address, link.token, json=json)
 
 
@@ -601,8 +607,8 @@ def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) 
 
     with opened(store, create=False) as service:
         people.remove(service, name, by=people.AT_THE_TERMINAL, why=why)
-    told = f"{name} has no access any more; votes and decisions stay"
-    tell({"name": name, "removed": True}, told, json=json)
+    sentence = f"{name} has no access any more; votes and decisions stay"
+    tell({"name": name, "removed": True}, sentence, json=json)
 
 
 @people_app.command()
@@ -627,8 +633,8 @@ def key(
     with opened(store, create=not is_named(store)) as service:
         if end:
             people.end_key(service, name, by=people.AT_THE_TERMINAL)
-            told = f"the key of {name} opens nothing any more"
-            tell({"name": name, "ended": True}, told, json=json)
+            sentence = f"the key of {name} opens nothing any more"
+            tell({"name": name, "ended": True}, sentence, json=json)
             return
         made = people.make_key(service, name, known, by=people.AT_THE_TERMINAL)
     if json:

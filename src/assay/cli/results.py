@@ -27,10 +27,14 @@ def explain(
     from assay.reports.terminal import explanation
     from assay.workbench.scoring.report import explain
 
-    told = explain(results, query, dataset)
-    emit(entry_to_json(told.entry), lambda: explanation(told.entry, told.measures), json=json)
-    if told.note:
-        say(f"Gold set {told.note}.", style="yellow")
+    found_explanation = explain(results, query, dataset)
+    emit(
+        entry_to_json(found_explanation.entry),
+        lambda: explanation(found_explanation.entry, found_explanation.measures),
+        json=json,
+    )
+    if found_explanation.note:
+        say(f"Gold set {found_explanation.note}.", style="yellow")
 
 
 # ── `assay export` ────────────────────────────────────────────────────────────────────────────────
@@ -199,9 +203,9 @@ def compare(
     from assay.workbench.deciding.compare import compare_results
 
     if any(not path.exists() for path in results):
-        from assay.workbench.scoring.run import kept_results
+        from assay.workbench.scoring.run import saved_results
 
-        results = kept_results(results)
+        results = saved_results(results)
     if changes := _answer_changes(results):
         from assay.reports.answers import change_table
 

@@ -274,7 +274,7 @@ def backlog(
         configured_backlogs,
         external_backlogs,
         notify,
-        strays,
+        stray_items,
     )
 
     if webhook and not webhook.startswith(("http://", "https://")):
@@ -283,7 +283,7 @@ def backlog(
     try:
         with opened(store, read_only=True) as service:
             figures, problems = check_backlog(service, limits, gold=gold)
-            lost = len(strays(service)) if not gold else 0
+            lost = len(stray_items(service)) if not gold else 0
             external = external_backlogs(service) if not gold else {}
     except NoStore:
         if is_named(store) or gold or not (external := configured_backlogs()):
@@ -376,9 +376,9 @@ def traces(
 
     with opened(store, create=True) as service:
         done = logs.import_traces(service, path, answers=answers, redactions=redact or ())
-    told = f"{done.spans} spans, {done.read} searches, {done.new} new"
-    told += f"; {done.answers} answers written to {answers}" if answers is not None else ""
-    tell(done, told, json=json)
+    sentence = f"{done.spans} spans, {done.read} searches, {done.new} new"
+    sentence += f"; {done.answers} answers written to {answers}" if answers is not None else ""
+    tell(done, sentence, json=json)
 
 
 @logs_app.command()
@@ -395,8 +395,8 @@ def feedback(
 
     with opened(store, create=True) as service:
         done = logs.import_feedback(service, path)
-    told = f"{done.read} rows of feedback read, {done.new} new"
-    tell(done, told, json=json)
+    sentence = f"{done.read} rows of feedback read, {done.new} new"
+    tell(done, sentence, json=json)
     if done.without_search:
         say(
             f"{done.without_search} belong to no search in the log; import the searches with "
@@ -420,9 +420,9 @@ def decisions(
     """Import decisions. Earlier searches that showed a cited document get relevance_score 3."""
     from assay.reports import listing
     from assay.workbench.project import logs
-    from assay.workbench.searching.corpora import corpus_at_hand
+    from assay.workbench.searching.corpora import imported_corpus
 
-    searched = [corpus_at_hand(each, say=say) for each in corpus or ()]
+    searched = [imported_corpus(each, say=say) for each in corpus or ()]
     with opened(store, create=True) as service:
         done = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
     if json or done.citations:
@@ -465,5 +465,7 @@ def purge(
 
     with opened(store, create=False) as service:
         gone = logs.purge(service, older_than_days=older_than, keep_cited=keep_cited, by=by)
-    told = f"forgotten: searches {gone.searches}, results {gone.results}, feedback {gone.feedback}"
-    tell(gone, told, json=json)
+    sentence = (
+        f"forgotten: searches {gone.searches}, results {gone.results}, feedback {gone.feedback}"
+    )
+    tell(gone, sentence, json=json)

@@ -170,23 +170,23 @@ def score(
         worst_case=worst_case,
     )
     with cluster.on(on):
-        results = _scored(request, report, language, recorded=update_baseline, json=json)
+        results = _score_and_write(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:
         _record_baseline(results, request, by=by, why=why, words=Words(language))
     _leave_with(results.verdict, recorded=update_baseline, words=Words(language))
 
 
-def _hits(given: str) -> int | Literal["all"] | None:
+def _hits(text: str) -> int | Literal["all"] | None:
     from assay.core.errors import UsageError
 
-    if given in ("", "all"):
-        return "all" if given else None
-    if not given.isdecimal() or not int(given):
-        raise UsageError(f"--hits is {given!r}, expected a number from 1 or 'all'")
-    return int(given)
+    if text in ("", "all"):
+        return "all" if text else None
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"--hits is {text!r}, expected a number from 1 or 'all'")
+    return int(text)
 
 
-def _scored(
+def _score_and_write(
     request: ScoreRequest, report: Path | None, language: str, *, recorded: bool, json: bool
 ) -> Results:
     """The results, shown and written; a failed call ends the command."""
@@ -204,8 +204,8 @@ def _scored(
     scored = score(request, progress=searching, say=say)
     words = Words(language)
     for warning in scored.warnings:
-        told = words.translated("warnings", warning)
-        say(words("command.warning", warning=told), style="yellow")
+        text = words.translated("warnings", warning)
+        say(words("command.warning", warning=text), style="yellow")
     answer = to_json(scored.results) if json else None
     emit(answer, lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:
@@ -293,7 +293,7 @@ def run(
     settings = read_config(config)
     refuse_output(comment, config)
     with cluster.on(on):
-        outcomes = _watched(
+        outcomes = _run_with_progress(
             lambda done: run_all(settings, config, fresh=fresh, done=done, warn=_warn)
         )
     checked = check_answer_files(settings)
@@ -362,7 +362,9 @@ def _say_how_to_compare(
             say(f"is one better? `assay compare {shlex.join(of_set)}`")
 
 
-def _watched(run: Callable[[Callable[[Outcome, int], None]], list[Outcome]]) -> list[Outcome]:
+def _run_with_progress(
+    run: Callable[[Callable[[Outcome, int], None]], list[Outcome]],
+) -> list[Outcome]:
     """With a bar and a line for every pair that is done."""
     with progress_bar() as tick:
         seen: list[Outcome] = []

@@ -53,13 +53,13 @@ def start(
     way.keep_answers(answers)
     if show or json:
         found_steps = way.steps(answers)
-        emit(found_steps, lambda: _listed(found_steps), json=json)
+        emit(found_steps, lambda: _step_lines(found_steps), json=json)
         return
     while (at := way.next_step(answers)) is not None:
         number, step = at
         say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")
         if step.asks:
-            changed = _answered(step, answers)
+            changed = _ask_answers(step, answers)
             if changed is None:
                 return
             answers = changed
@@ -72,7 +72,7 @@ def start(
     )
 
 
-def _listed(steps: list[StartStep]) -> str:
+def _step_lines(steps: list[StartStep]) -> str:
     lines = []
     for number, step in enumerate(steps, start=1):
         lines.append(f"{'✓' if step.is_done else ' '} {number:2} {step.title}")
@@ -80,21 +80,21 @@ def _listed(steps: list[StartStep]) -> str:
     return "\n".join(lines)
 
 
-def _asks() -> bool:
+def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _answered(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
+def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
     """The answers with the one that the step asks for; None where nobody can be asked."""
     from assay.workbench.project import start as way
 
-    if not _asks():
+    if not _can_ask():
         say(f"next: {HOW[step.asks]}")
         return None
     while True:
         if step.asks == "queries":
             say("Paste them here, one a line, and end with an empty line; or: logs")
-            if not (text := _pasted()):
+            if not (text := _pasted_queries()):
                 return None
         else:
             text = str(
@@ -116,7 +116,7 @@ HOW = {
 }
 
 
-def _pasted() -> str:
+def _pasted_queries() -> str:
     lines = []
     for line in sys.stdin:
         if not line.strip():
@@ -134,11 +134,11 @@ def _run(step: StartStep, *, yes: bool) -> bool:
         say(page_words("en", "start")[f"by_hand {step.by_hand}"])
     for line in step.lines:
         put(line)
-    if not step.commands or (step.by_hand and not _asks()):
+    if not step.commands or (step.by_hand and not _can_ask()):
         say("Then: assay start")
         return False
     if not yes:
-        if not _asks():
+        if not _can_ask():
             say("next: run it, or assay start --yes")
             return False
         if not typer.confirm("Run it?", default=True, err=True):

@@ -256,8 +256,8 @@ class Log:
                 where=str(self.path),
                 hint="Nothing was changed.",
             ) from error
-        if said := self.earlier.put_away(self.path):
-            _log.warning("%s", said)
+        if problem := self.earlier.put_away(self.path):
+            _log.warning("%s", problem)
         self.refresh()
 
     def _first_lines(self) -> list[Act]:

@@ -33,15 +33,15 @@ from assay.gold.rows import (
     compare,
     content_of,
     digest_of,
-    found_in,
     is_rows,
     rows_in,
+    rows_of_file,
 )
 
 _log = logging.getLogger("assay.gold")
 
 
-class FileNotWritten(NotWritten):
+class GoldFileNotWritten(NotWritten):
     """The act is done and in the log; the gold file follows with the next command that writes."""
 
 
@@ -49,7 +49,7 @@ class FileNotWritten(NotWritten):
 
 
 def compare_with_log(
-    log: Log, content: bytes, found: Callable[[], Mapping[Key, str]]
+    log: Log, content: bytes, read_found: Callable[[], Mapping[Key, str]]
 ) -> RowComparison:
     """The file against the log. A row that no act knows was there before the log began."""
     digest = digest_of(content)
@@ -57,7 +57,7 @@ def compare_with_log(
         return RowComparison({}, [])
     damaged = bool(log.damaged)
     exact = not damaged and digest in log.files
-    result = compare(log.rows, found(), exact=exact, damaged=damaged)
+    result = compare(log.rows, read_found(), exact=exact, damaged=damaged)
     if not result.behind and not result.edited:
         log.mark_matching(digest)
     if log.path.exists():
@@ -72,7 +72,7 @@ def state_of_file(dataset: Path) -> str:
     log, content = open_log(dataset), content_of(dataset)
     if not dataset.exists() or not log.path.exists():
         return ""
-    behind, edited = compare_with_log(log, content, lambda: found_in(dataset, content))
+    behind, edited = compare_with_log(log, content, lambda: rows_of_file(dataset, content))
     noun = "row" if is_rows(dataset) else "label"
     if behind:
         return (
@@ -163,13 +163,13 @@ class GoldRows:
         )
 
     def _changes(
-        self, old: Mapping[Key, str], new: Mapping[Key, str], given: set[Key]
+        self, old: Mapping[Key, str], new: Mapping[Key, str], given_keys: set[Key]
     ) -> Iterator[RowChange]:
         names = _names(self.lines)
         numbers = {x.row.id: n for n, x in enumerate(self.lines) if x.row is not None}
         for key in dict.fromkeys([*old, *new]):
             before, after = old.get(key), new.get(key)
-            if before == after or key in given:
+            if before == after or key in given_keys:
                 continue
             if after is not None:
                 yield RowChange(row=key[0], before=before, after=after)
@@ -269,7 +269,7 @@ def replace_gold_file(dataset: Path, content: bytes, was: bytes | None = None) -
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise FileNotWritten(
+        raise GoldFileNotWritten(
             f"this is recorded, but the file cannot be written: {os_message(error)}",
             where=str(dataset),
             hint="Nothing is lost. The file follows with the next command that writes.",
@@ -291,7 +291,7 @@ def _mode(place: Path) -> int:
 _MARKS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 
 
-def sides_of(content: bytes) -> tuple[bytes, bytes]:
+def merge_sides(content: bytes) -> tuple[bytes, bytes]:
     """The two sides of a file in which git left conflicts; the same twice where it left none."""
     ours, theirs = list[bytes](), list[bytes]()
     side = ""

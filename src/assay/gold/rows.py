@@ -92,14 +92,18 @@ class RowBook:
         heads = self.heads(key)
         if len(heads) < 2:
             return heads
-        passed = {meaning(state) for head in heads for state in self._past(key, head)}
-        found = [h for h in heads if h.change.before is None and meaning(h.change.after) in passed]
+        passed = {comparable_state(state) for head in heads for state in self._past(key, head)}
+        found = [
+            h
+            for h in heads
+            if h.change.before is None and comparable_state(h.change.after) in passed
+        ]
         return [head for head in heads if head not in found]
 
     def is_disputed(self, key: Key) -> bool:
         """Whether acts that know nothing of each other say different things of a row."""
         heads = self.distinct_heads(key)
-        return len(heads) > 1 and len({meaning(head.change.after) for head in heads}) > 1
+        return len(heads) > 1 and len({comparable_state(head.change.after) for head in heads}) > 1
 
     def projected(self, key: Key) -> State:
         """The state of a row that the gold file should have. A disputed row stays as it was before
@@ -110,8 +114,10 @@ class RowBook:
         if not self.is_disputed(key):
             return heads[-1].change.after
         first, *others = sorted(heads)
-        pasts = [{meaning(state) for state in self._past(key, other)} for other in others]
-        shared = (s for s in self._past(key, first) if all(meaning(s) in past for past in pasts))
+        pasts = [{comparable_state(state) for state in self._past(key, other)} for other in others]
+        shared = (
+            s for s in self._past(key, first) if all(comparable_state(s) in past for past in pasts)
+        )
         return next(shared, None) or first.change.after
 
     def _past(self, key: Key, head: RowAct) -> Iterator[str]:
@@ -127,7 +133,7 @@ class RowBook:
         """What the log has ever written of a row, by meaning."""
         row_acts = self.history.get(key, ())
         return {
-            meaning(s)
+            comparable_state(s)
             for row_act in row_acts
             for s in (row_act.change.before, row_act.change.after)
         }
@@ -145,7 +151,7 @@ class RowBook:
             for change in rows:
                 key = change.key
                 matched -= key in known and now.get(key) == known[key]
-                now[key] = meaning(change.after)
+                now[key] = comparable_state(change.after)
                 matched += key in known and now[key] == known[key]
             if matched > best:
                 best, at = matched, number
@@ -157,7 +163,7 @@ class RowBook:
         return {key for key, state in had.items() if state is not None}
 
 
-def meaning(state: State) -> str | None:
+def comparable_state(state: State) -> str | None:
     """A line in a form that ignores spacing and the order of keys, for comparing."""
     if state is None or not state.startswith(("{", "\ufeff")):
         return state
@@ -184,16 +190,16 @@ def compare(book: RowBook, file: Mapping[Key, str], *, exact: bool, damaged: boo
     edited: list[RowChange] = []
     for key, state in file.items():
         wanted = book.projected(key)
-        if state == wanted or meaning(state) == meaning(wanted):
+        if state == wanted or comparable_state(state) == comparable_state(wanted):
             continue
         if key not in book.history and exact:
             continue  # the act that made it is lost: a row is never removed for that
-        if exact or (not damaged and meaning(state) in book.known_states(key)):
+        if exact or (not damaged and comparable_state(state) in book.known_states(key)):
             behind[key] = wanted
         else:
             edited.append(RowChange(row=key[0], doc=key[1], before=wanted, after=state))
     missing = [key for key in book.history if key not in file and book.projected(key) is not None]
-    now = {key: meaning(state) or "" for key, state in file.items()} if missing else {}
+    now = {key: comparable_state(state) or "" for key, state in file.items()} if missing else {}
     had = book.origin_rows(now) if missing and not exact else set[Key]()
     for key in missing:
         if key in had:
@@ -206,24 +212,24 @@ def compare(book: RowBook, file: Mapping[Key, str], *, exact: bool, damaged: boo
 # ── the file on disk ──────────────────────────────────────────────────────────────────────────────
 
 
-def beside(dataset: Path, ending: str) -> Path:
+def sibling_path(dataset: Path, ending: str) -> Path:
     """`eval/dataset.json` has `eval/dataset.log.jsonl` and its like beside it."""
     place = dataset.resolve() if dataset.is_symlink() else dataset
     return place.with_name(f"{place.stem}.{ending}")
 
 
 def log_path(dataset: Path) -> Path:
-    return beside(dataset, "log.jsonl")
+    return sibling_path(dataset, "log.jsonl")
 
 
-def before_the_log(dataset: Path) -> Path:
+def earlier_votes_path(dataset: Path) -> Path:
     """The votes file of earlier versions."""
-    return beside(dataset, "votes.jsonl")
+    return sibling_path(dataset, "votes.jsonl")
 
 
 def has_log(dataset: Path) -> bool:
     """Whether anybody has judged or decided on a set; also where an earlier version kept that."""
-    return log_path(dataset).exists() or before_the_log(dataset).exists()
+    return log_path(dataset).exists() or earlier_votes_path(dataset).exists()
 
 
 def digest_of(content: bytes) -> str:
@@ -252,7 +258,7 @@ def labels_in(gold: GoldSet) -> dict[Key, str]:
     return {(row.query_id, row.doc_id): label_digest(row) for row in gold.iter_judgments()}
 
 
-def found_in(dataset: Path, content: bytes) -> dict[Key, str]:
+def rows_of_file(dataset: Path, content: bytes) -> dict[Key, str]:
     if is_rows(dataset):
         lines = gold_jsonl.lines_of(content, dataset)
         gold_jsonl.refuse_same_ids(lines, dataset)
@@ -265,8 +271,8 @@ def text_of(line: Line) -> str:
 
 
 def label_digest(label: Judgment) -> str:
-    said = [label.grade, label.rationale, label.judge, label.source, label.rubric, label.at]
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:12]
+    values = [label.grade, label.rationale, label.judge, label.source, label.rubric, label.at]
+    return hashlib.sha256(msgspec.json.encode(values)).hexdigest()[:12]
 
 
 def first_rows(dataset: Path, known: Container[Key]) -> tuple[str, tuple[RowChange, ...]]:
@@ -274,7 +280,7 @@ def first_rows(dataset: Path, known: Container[Key]) -> tuple[str, tuple[RowChan
     content = content_of(dataset)
     if not content:
         return "", ()
-    found = found_in(dataset, content)
+    found = rows_of_file(dataset, content)
     rows = [
         RowChange(row=k[0], doc=k[1], after=state) for k, state in found.items() if k not in known
     ]

@@ -27,7 +27,7 @@ from assay.formats.gold_jsonl import GoldRow
 from assay.gold import acts
 from assay.gold.acts import FORMAT, Act, act_of
 from assay.gold.people import BY_HAND
-from assay.gold.rows import Key, RowChange, before_the_log, content_of, is_rows, rows_in
+from assay.gold.rows import Key, RowChange, content_of, earlier_votes_path, is_rows, rows_in
 from assay.gold.votes import RULING, WITHDRAWN, role_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 Item = Mapping[str, Any]  # a row of the table review_items
-PUT_AWAY = ".before-log"
+ARCHIVE_ENDING = ".before-log"
 
 
 class EarlierVersion:
@@ -56,7 +56,7 @@ class EarlierVersion:
 
     def refresh(self) -> bool:
         """Read again what has changed; tell whether anything has."""
-        file = before_the_log(self._dataset)
+        file = earlier_votes_path(self._dataset)
         state = (stamp_of(file), self._store)
         if state == self._state:
             return False
@@ -96,26 +96,26 @@ class EarlierVersion:
     def later_votes(self, known: Container[str]) -> list[Act]:
         """The votes of a votes file beside a log that the log does not have: somebody went back to
         an earlier version for a while."""
-        file = before_the_log(self._dataset)
+        file = earlier_votes_path(self._dataset)
         votes = in_order(read_votes_file(file)) if file.exists() else []
         return [act_of(vote, vote.judge) for vote in votes if vote.id not in known]
 
     def put_away(self, log: Path) -> str:
         """Once a log has everything, the votes file gets a name that says so. Tells what was done,
         where anything was."""
-        file, reviewed = before_the_log(self._dataset), any(act.rows for act in self.acts)
+        file, reviewed = earlier_votes_path(self._dataset), any(act.rows for act in self.acts)
         self.acts, self.issued = [], {}
-        told = f"{log.name} has the votes and decisions of earlier versions now"
+        message = f"{log.name} has the votes and decisions of earlier versions now"
         if not file.exists():
-            return told if reviewed else ""
-        kept = file.with_name(f"{file.name}{PUT_AWAY}")
+            return message if reviewed else ""
+        kept = file.with_name(f"{file.name}{ARCHIVE_ENDING}")
         number = 1
         while kept.exists():
             number += 1
-            kept = file.with_name(f"{file.name}{PUT_AWAY}-{number}")
+            kept = file.with_name(f"{file.name}{ARCHIVE_ENDING}-{number}")
         with contextlib.suppress(OSError):
             file.rename(kept)
-        return f"{told}; {file.name} is kept as {kept.name}"
+        return f"{message}; {file.name} is kept as {kept.name}"
 
     def _add_store(self, store: Store, votes: Sequence[Vote]) -> None:
         from assay.store import legacy
@@ -155,20 +155,20 @@ def in_order(votes: Sequence[Vote]) -> list[Vote]:
     known = {vote.id: vote for vote in votes}
     seats: dict[tuple[str, ...], list[Vote]] = {}
     for vote in votes:
-        whose = _whose(vote, known)
+        whose = _withdrawn_vote(vote, known)
         role = role_of(whose.source)
         judge = "" if role == RULING else whose.judge
         seats.setdefault((whose.query_id, whose.doc_id, role, judge), []).append(vote)
     named: dict[str, str] = {}
     for given in seats.values():
-        line = sorted(given, key=lambda vote: max(vote.at, _whose(vote, known).at))
+        line = sorted(given, key=lambda vote: max(vote.at, _withdrawn_vote(vote, known).at))
         for before, vote in pairwise(line):
             ids = dict.fromkeys([vote.supersedes, before.id])
             named[vote.id] = " ".join(id for id in ids if id in known)
     return [msgspec.structs.replace(vote, supersedes=named.get(vote.id, "")) for vote in votes]
 
 
-def _whose(vote: Vote, known: Mapping[str, Vote]) -> Vote:
+def _withdrawn_vote(vote: Vote, known: Mapping[str, Vote]) -> Vote:
     seen: set[str] = set()
     while vote.source == WITHDRAWN and vote.supersedes in known and vote.id not in seen:
         seen.add(vote.id)
@@ -387,12 +387,12 @@ def _pair(item: Item) -> dict[str, str]:
     return {"query": item["ref"], "doc": next(iter(item["doc_ids"]), "")}
 
 
-def _line_text(kept: Mapping[str, Any]) -> str:
+def _line_text(entry: Mapping[str, Any]) -> str:
     """The line of a row as the audit trail kept it."""
-    line = kept.get("line")
+    line = entry.get("line")
     if line:
         return str(line["text"]).rstrip("\r\n")
-    return msgspec.json.encode(msgspec.convert(kept, GoldRow)).decode()
+    return msgspec.json.encode(msgspec.convert(entry, GoldRow)).decode()
 
 
 def _edited(before: str | None, after: Mapping[str, Any] | None) -> str | None:

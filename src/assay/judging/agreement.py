@@ -136,7 +136,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     change: AgreementFigure
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class ExcludedVotes(msgspec.Struct, frozen=True, kw_only=True):
     rulings: int
     spot_checks: int
     citations: int
@@ -155,7 +155,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     queries: int
     votes: int
     unsure: int
-    left_out: LeftOut
+    left_out: ExcludedVotes
     resampled: Literal["queries", "pairs"]
     level: float
     samples: int
@@ -220,35 +220,35 @@ class Comparisons:
     def queries(self) -> list[str]:
         return [self.query_ids[place] for place in np.unique(self.query)]
 
-    def between_judges(self, wanted: Collection[tuple[str, str]]) -> Comparisons:
-        places = [place for place, two in enumerate(self.judges) if two in wanted]
+    def between_judges(self, judge_pairs: Collection[tuple[str, str]]) -> Comparisons:
+        places = [place for place, two in enumerate(self.judges) if two in judge_pairs]
         return self._only(np.isin(self.between, places))
 
-    def of_queries(self, wanted: Collection[str]) -> Comparisons:
-        places = [place for place, name in enumerate(self.query_ids) if name in wanted]
+    def of_queries(self, query_ids: Collection[str]) -> Comparisons:
+        places = [place for place, name in enumerate(self.query_ids) if name in query_ids]
         return self._only(np.isin(self.query, places))
 
-    def _only(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Comparisons:
+    def _only(self, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Comparisons:
         return replace(
             self,
-            query=self.query[chosen],
-            unit=self.unit[chosen],
-            between=self.between[chosen],
-            first=self.first[chosen],
-            second=self.second[chosen],
+            query=self.query[mask],
+            unit=self.unit[mask],
+            between=self.between[mask],
+            first=self.first[mask],
+            second=self.second[mask],
         )
 
 
 def compare_votes(
-    votes: Iterable[Vote], scale: GradeScale, wanted: Callable[[Vote, Vote], bool]
+    votes: Iterable[Vote], scale: GradeScale, is_compared: Callable[[Vote, Vote], bool]
 ) -> Comparisons:
     """Every two grades on one pair whose judges are to be compared."""
     graded = by_pair(vote for vote in votes if vote.grade is not None)
     met = [
         (pair, *two)
-        for pair, said in sorted(graded.items())
-        for two in combinations(sorted(said, key=lambda vote: vote.judge), 2)
-        if wanted(*two)
+        for pair, votes_on_pair in sorted(graded.items())
+        for two in combinations(sorted(votes_on_pair, key=lambda vote: vote.judge), 2)
+        if is_compared(*two)
     ]
     query = _numbered(pair[0] for pair, _, _ in met)
     unit = _numbered(pair for pair, _, _ in met)
@@ -280,12 +280,12 @@ def _numbered(names: Iterable[T]) -> dict[T, int]:
     return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
-def _weights(seen: Comparisons) -> Floats:
+def _weights(comparisons: Comparisons) -> Floats:
     """What two votes count for alpha: each vote counts once, shared among those it is compared
     with. Where all judges of a pair are compared, this is Krippendorff's 1 / (votes - 1)."""
-    number = _numbered(sorted({name for two in seen.judges for name in two}))
-    ends = np.array([[number[name] for name in two] for two in seen.judges], np.int64)
-    votes = seen.unit[:, None] * len(number) + ends[seen.between]
+    number = _numbered(sorted({name for two in comparisons.judges for name in two}))
+    ends = np.array([[number[name] for name in two] for two in comparisons.judges], np.int64)
+    votes = comparisons.unit[:, None] * len(number) + ends[comparisons.between]
     _, inverse, times = np.unique(votes, return_inverse=True, return_counts=True)
     return np.asarray((1 / times[inverse.reshape(-1, 2)]).mean(axis=1))
 
@@ -293,9 +293,9 @@ def _weights(seen: Comparisons) -> Floats:
 # ── figures ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def figures_of(seen: Comparisons) -> AgreementFigures:
-    size, judges = len(seen.scale.grades), np.unique(seen.between)
-    relevant_from = min(max(seen.scale.relevant_from - seen.scale.lowest, 0), size)
+def figures_of(comparisons: Comparisons) -> AgreementFigures:
+    size, judges = len(comparisons.scale.grades), np.unique(comparisons.between)
+    relevant_from = min(max(comparisons.scale.relevant_from - comparisons.scale.lowest, 0), size)
     cells = max(len(judges), 1) * size * size
 
     def statistic(sums: Floats) -> Floats:
@@ -313,14 +313,14 @@ def figures_of(seen: Comparisons) -> AgreementFigures:
         ]
         return np.stack(figures, axis=1)
 
-    found = estimates(_resampling_rows(seen, judges, size), statistic)
+    found = estimates(_resampling_rows(comparisons, judges, size), statistic)
     exact, cohen, linear, quadratic, alpha, far, two_exact, two_kappa = (
-        _figure(estimate, seen) for estimate in found
+        _figure(estimate, comparisons) for estimate in found
     )
     return AgreementFigures(
-        pairs=len(np.unique(seen.unit)),
-        queries=len(seen.queries),
-        comparisons=len(seen.unit),
+        pairs=len(np.unique(comparisons.unit)),
+        queries=len(comparisons.queries),
+        comparisons=len(comparisons.unit),
         exact=exact,
         cohen_kappa=cohen,
         weighted_kappa=WeightedKappa(
@@ -332,44 +332,46 @@ def figures_of(seen: Comparisons) -> AgreementFigures:
         ),
         krippendorff_alpha=alpha,
         far_apart=far,
-        relevant=TwoSided(first=seen.scale.relevant_from, exact=two_exact, cohen_kappa=two_kappa),
+        relevant=TwoSided(
+            first=comparisons.scale.relevant_from, exact=two_exact, cohen_kappa=two_kappa
+        ),
     )
 
 
-def _resampling_rows(seen: Comparisons, judges: Integers, size: int) -> Floats:
+def _resampling_rows(comparisons: Comparisons, judges: Integers, size: int) -> Floats:
     """One row a query, or a pair where queries are few: the table of every two judges, the
     coincidences of alpha, and how many pairs are far apart, of how many."""
-    resampled = seen.query if len(seen.queries) >= MIN_CLUSTERS else seen.unit
+    resampled = comparisons.query if len(comparisons.queries) >= MIN_CLUSTERS else comparisons.unit
     rows, row = np.unique(resampled, return_inverse=True)
     if not len(rows):
         return np.zeros((1, (max(len(judges), 1) + 1) * size * size + 2))
-    place = np.searchsorted(judges, seen.between)
+    place = np.searchsorted(judges, comparisons.between)
     tables = np.zeros((len(rows), len(judges), size, size))
-    np.add.at(tables, (row, place, seen.first, seen.second), 1)
+    np.add.at(tables, (row, place, comparisons.first, comparisons.second), 1)
     together = np.zeros((len(rows), size, size))
-    weight = _weights(seen)
-    np.add.at(together, (row, seen.first, seen.second), weight)
-    np.add.at(together, (row, seen.second, seen.first), weight)
-    units, first_seen, unit = np.unique(seen.unit, return_index=True, return_inverse=True)
+    weight = _weights(comparisons)
+    np.add.at(together, (row, comparisons.first, comparisons.second), weight)
+    np.add.at(together, (row, comparisons.second, comparisons.first), weight)
+    units, first_seen, unit = np.unique(comparisons.unit, return_index=True, return_inverse=True)
     spread = np.zeros(len(units))
-    np.maximum.at(spread, unit, np.abs(seen.first - seen.second))
+    np.maximum.at(spread, unit, np.abs(comparisons.first - comparisons.second))
     apart = np.zeros((len(rows), 2))
     np.add.at(apart, row[first_seen], np.stack([spread >= FAR, np.ones(len(units))], axis=1))
     flat = [part.reshape(len(rows), -1) for part in (tables, together, apart)]
     return np.concatenate(flat, axis=1)
 
 
-def _figure(estimate: Estimate, seen: Comparisons) -> AgreementFigure:
-    figure = figure_of(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
-    if figure.interval and not figure.note and len(seen.queries) < MIN_CLUSTERS:
+def _figure(estimate: Estimate, comparisons: Comparisons) -> AgreementFigure:
+    figure = figure_of(estimate, ONE_GRADE if len(comparisons.unit) else NO_OVERLAP)
+    if figure.interval and not figure.note and len(comparisons.queries) < MIN_CLUSTERS:
         return structs.replace(figure, note=OVER_PAIRS)
     return figure
 
 
-def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
-    size, judges = len(seen.scale.grades), np.unique(seen.between)
+def by_grade(comparisons: Comparisons) -> dict[str, GradeFigures]:
+    size, judges = len(comparisons.scale.grades), np.unique(comparisons.between)
     cells = max(len(judges), 1) * size * size
-    parts = _resampling_rows(seen, judges, size)[:, :cells]
+    parts = _resampling_rows(comparisons, judges, size)[:, :cells]
 
     def statistic(sums: Floats) -> Floats:
         tables = sums.reshape(len(sums), -1, size, size)
@@ -379,11 +381,15 @@ def by_grade(seen: Comparisons) -> dict[str, GradeFigures]:
 
     found = estimates(parts, statistic)
     given = {
-        grade: len(np.unique(seen.unit[(seen.first == grade) | (seen.second == grade)]))
+        grade: len(
+            np.unique(
+                comparisons.unit[(comparisons.first == grade) | (comparisons.second == grade)]
+            )
+        )
         for grade in range(size)
     }
     return {
-        str(grade + seen.scale.lowest): GradeFigures(
+        str(grade + comparisons.scale.lowest): GradeFigures(
             pairs=given[grade],
             exact=figure_of(found[grade], NEVER),
             cohen_kappa=figure_of(found[size + grade], ONE_GRADE if given[grade] else NEVER),
@@ -401,15 +407,15 @@ def figure_of(estimate: Estimate, why: str) -> AgreementFigure:
     )
 
 
-def confusion_of(seen: Comparisons) -> Confusion:
-    size = len(seen.scale.grades)
-    met = [seen.judges[place] for place in np.unique(seen.between)]
+def confusion_of(comparisons: Comparisons) -> Confusion:
+    size = len(comparisons.scale.grades)
+    met = [comparisons.judges[place] for place in np.unique(comparisons.between)]
     judges = sorted({name for two in met for name in two})
     counts = np.zeros((size, size), np.int64)
-    np.add.at(counts, (seen.first, seen.second), 1)
+    np.add.at(counts, (comparisons.first, comparisons.second), 1)
     two = len(judges) == 2
     return Confusion(
-        grades=seen.scale.grades,
+        grades=comparisons.scale.grades,
         rows=judges[0] if two else "one judge",
         columns=judges[1] if two else "another",
         counts=(counts if two else counts + counts.T).tolist(),
@@ -435,8 +441,8 @@ class GradeDifference(NamedTuple):
 def differences(votes: Iterable[Vote]) -> dict[str, list[GradeDifference]]:
     """The differences of every judge from the others, in order of time."""
     found: dict[str, list[GradeDifference]] = {}
-    for (query_id, doc_id), said in by_pair(votes).items():
-        graded = [(vote, vote.grade) for vote in said if vote.grade is not None]
+    for (query_id, doc_id), votes_on_pair in by_pair(votes).items():
+        graded = [(vote, vote.grade) for vote in votes_on_pair if vote.grade is not None]
         total = sum(grade for _, grade in graded)
         for vote, grade in graded:
             mine = found.setdefault(vote.judge, [])
@@ -448,7 +454,7 @@ def differences(votes: Iterable[Vote]) -> dict[str, list[GradeDifference]]:
 
 def bias_of(mine: Sequence[GradeDifference]) -> JudgeBias:
     sums = np.array([[difference.value, 1.0] for difference in mine]).reshape(-1, 2)
-    (found,) = _over_queries(mine, sums, concordance.mean_of)
+    (found,) = _resample_queries(mine, sums, concordance.mean_of)
     low, high = found.interval or (0.0, 0.0)
     return JudgeBias(
         pairs=len(mine),
@@ -457,9 +463,9 @@ def bias_of(mine: Sequence[GradeDifference]) -> JudgeBias:
     )
 
 
-def drift_of(given: Sequence[Vote], mine: Sequence[GradeDifference], scale: GradeScale) -> Drift:
-    """`given` are all votes of a judge, those that were superseded too."""
-    twice = _judged_twice(given)
+def drift_of(votes: Sequence[Vote], mine: Sequence[GradeDifference], scale: GradeScale) -> Drift:
+    """How a judge drifts; `votes` includes those that were superseded."""
+    twice = _judged_twice(votes)
     size = len(scale.grades)
     tables = np.zeros((len(twice), size * size + 2))
     for row, (first, last) in enumerate(twice):
@@ -472,7 +478,7 @@ def drift_of(given: Sequence[Vote], mine: Sequence[GradeDifference], scale: Grad
         agreed = concordance.exact_agreement(table), concordance.kappa(table, 1)
         return np.stack([*agreed, concordance.mean_of(sums[:, -2:])[:, 0]], axis=1)
 
-    again = _over_queries([first for first, _ in twice], tables, statistic)
+    again = _resample_queries([first for first, _ in twice], tables, statistic)
     exact, kappa, changed = (figure_of(found, ONE_GRADE if twice else ONCE) for found in again)
     earlier, later, change = _halves(mine)
     return Drift(
@@ -487,12 +493,16 @@ def drift_of(given: Sequence[Vote], mine: Sequence[GradeDifference], scale: Grad
     )
 
 
-def _judged_twice(given: Sequence[Vote]) -> list[tuple[Vote, Vote]]:
+def _judged_twice(votes: Sequence[Vote]) -> list[tuple[Vote, Vote]]:
     """The first and the last grade that a judge gave to one pair."""
     graded = by_pair(
-        sorted((vote for vote in given if vote.grade is not None), key=lambda vote: vote.at)
+        sorted((vote for vote in votes if vote.grade is not None), key=lambda vote: vote.at)
     )
-    return [(said[0], said[-1]) for said in graded.values() if len(said) > 1]
+    return [
+        (votes_on_pair[0], votes_on_pair[-1])
+        for votes_on_pair in graded.values()
+        if len(votes_on_pair) > 1
+    ]
 
 
 def _halves(mine: Sequence[GradeDifference]) -> list[AgreementFigure]:
@@ -507,11 +517,11 @@ def _halves(mine: Sequence[GradeDifference]) -> list[AgreementFigure]:
     sums = np.zeros((len(mine), 4))
     for row, difference in enumerate(mine):
         sums[row, 2 * (row >= split) :][:2] = difference.value, 1
-    found = _over_queries(mine, sums, concordance.change_of_means)
+    found = _resample_queries(mine, sums, concordance.change_of_means)
     return [figure_of(estimate, ALONE) for estimate in found]
 
 
-def _over_queries(
+def _resample_queries(
     places: Sequence[GradeDifference] | Sequence[Vote], rows: Floats, statistic: Statistic
 ) -> list[Estimate]:
     """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
@@ -596,13 +606,16 @@ def agreement(
         by_type=_by_query(gold, seen, "type"),
         by_grade=by_grade(seen),
         consensus={judge: bias_of(mine.get(judge, [])) for judge in given},
-        drift={judge: drift_of(said, mine.get(judge, []), scale) for judge, said in given.items()},
+        drift={
+            judge: drift_of(votes_of_judge, mine.get(judge, []), scale)
+            for judge, votes_of_judge in given.items()
+        },
     )
 
 
 def _independent_votes(
     gold: GoldSet, book: VoteBook, judges: Collection[str]
-) -> tuple[dict[str, None], LeftOut]:
+) -> tuple[dict[str, None], ExcludedVotes]:
     """The ids of the votes that judges gave independently of each other, and how many others were
     left out and why."""
     votes = book.ids.values()
@@ -613,7 +626,7 @@ def _independent_votes(
             hint=f"Judges who have: {', '.join(sorted(known)) or 'nobody yet'}.",
         )
     queries = set(gold.query_ids)
-    counts = dict.fromkeys(LeftOut.__struct_fields__, 0)
+    counts = dict.fromkeys(ExcludedVotes.__struct_fields__, 0)
     asked = dict[str, None]()
     held = {vote.id for pair in book.pairs() for vote in book.heads(pair)}
     for vote in votes:
@@ -632,7 +645,7 @@ def _independent_votes(
             counts[why] += 1
         else:
             asked[vote.id] = None
-    return asked, LeftOut(**counts)
+    return asked, ExcludedVotes(**counts)
 
 
 def _scale(gold: GoldSet, votes: Sequence[Vote], relevant_from: int) -> GradeScale:
@@ -684,7 +697,7 @@ def _statement(
 # ── by judge, query and time ──────────────────────────────────────────────────────────────────────
 
 
-def _by_judge(votes: Sequence[Vote], seen: Comparisons) -> dict[str, JudgeFigures]:
+def _by_judge(votes: Sequence[Vote], comparisons: Comparisons) -> dict[str, JudgeFigures]:
     found = {}
     for judge, given in votes_by_judge(votes).items():
         graded = [vote.grade for vote in given if vote.grade is not None]
@@ -692,25 +705,29 @@ def _by_judge(votes: Sequence[Vote], seen: Comparisons) -> dict[str, JudgeFigure
             kind=given[-1].kind,
             votes=len(given),
             unsure=len(given) - len(graded),
-            grades={str(grade): graded.count(grade) for grade in seen.scale.grades},
-            agreement=figures_of(seen.between_judges([two for two in seen.judges if judge in two])),
+            grades={str(grade): graded.count(grade) for grade in comparisons.scale.grades},
+            agreement=figures_of(
+                comparisons.between_judges([two for two in comparisons.judges if judge in two])
+            ),
         )
     return found
 
 
-def _by_pair(seen: Comparisons) -> list[PairFigures]:
+def _by_pair(comparisons: Comparisons) -> list[PairFigures]:
     found = []
-    for judges in seen.judges:
-        theirs = seen.between_judges([judges])
+    for judges in comparisons.judges:
+        theirs = comparisons.between_judges([judges])
         agreed, table = figures_of(theirs), confusion_of(theirs)
         found.append(PairFigures(judges=judges, agreement=agreed, confusion=table))
     return found
 
 
-def _by_query(gold: GoldSet, seen: Comparisons, attribute: str) -> dict[str, AgreementFigures]:
+def _by_query(
+    gold: GoldSet, comparisons: Comparisons, attribute: str
+) -> dict[str, AgreementFigures]:
     """By topic or type, in the order of the set; queries without one are in none."""
-    here, ids = set(seen.queries), dict[str, set[str]]()
+    here, ids = set(comparisons.queries), dict[str, set[str]]()
     for query in gold.queries:
         if query.id in here and getattr(query, attribute):
             ids.setdefault(getattr(query, attribute), set()).add(query.id)
-    return {name: figures_of(seen.of_queries(wanted)) for name, wanted in ids.items()}
+    return {name: figures_of(comparisons.of_queries(wanted)) for name, wanted in ids.items()}

@@ -30,14 +30,14 @@ import msgspec
 from assay import __version__
 from assay.engines.http import wait_of
 from assay.judging.machine import (
-    Away,
     ChatMessage,
+    EndpointUnavailable,
     Machine,
-    Refused,
     Reply,
-    Unusable,
+    RequestRefused,
+    UnusableReply,
     answer_schema,
-    secret,
+    api_key,
 )
 
 MOST_BYTES = 4 * 2**20  # of an answer; far more than any model writes
@@ -92,7 +92,7 @@ def chat(machine: Machine, messages: tuple[ChatMessage, ...], grades: tuple[int,
         except _ShapeRefused as error:
             other = _next_shape(manner, str(error))
             if other is None:
-                raise Unusable(f"{machine.host} refuses the request: {error}") from None
+                raise UnusableReply(f"{machine.host} refuses the request: {error}") from None
             manner = other
         else:
             _accepted[known] = manner
@@ -103,9 +103,9 @@ class _ShapeRefused(Exception):
     """Status 400: the endpoint does not know or allow something in the request."""
 
 
-def _next_shape(manner: _RequestShape, said: str) -> _RequestShape | None:
+def _next_shape(manner: _RequestShape, message: str) -> _RequestShape | None:
     """The next way of asking, if the error may be about the way; else None."""
-    if manner.count == 0 and "max_tokens" in said:
+    if manner.count == 0 and "max_tokens" in message:
         return _RequestShape(manner.shape, 1)
     if manner.shape + 1 < len(SHAPES):
         return _RequestShape(manner.shape + 1, manner.count)
@@ -142,7 +142,7 @@ def _reply(machine: Machine, body: bytes) -> Reply:
     try:
         completion = msgspec.json.decode(content, type=_Completion)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _away(
+        raise _unavailable(
             f"{machine.host} answers, but not as a chat-completions endpoint does", sent=True
         ) from None
     choice, usage = completion.choices[0], _usage(completion.usage)
@@ -154,10 +154,10 @@ def _reply(machine: Machine, body: bytes) -> Reply:
     )
 
 
-def _usage(said: object) -> _Usage:
+def _usage(usage: object) -> _Usage:
     """The token counts. Invalid ones are ignored: the answer counts at its upper bound."""
     try:
-        return msgspec.convert(said or {}, _Usage)
+        return msgspec.convert(usage or {}, _Usage)
     except msgspec.ValidationError:
         return _Usage()
 
@@ -205,7 +205,7 @@ class _WithDeadline(HTTPHandler, HTTPSHandler):
             def connect_and_watch() -> None:
                 connect()
                 left = max(self._until - time.monotonic(), 0)
-                timer = threading.Timer(left, _cut, (made.sock,))
+                timer = threading.Timer(left, _close_connection, (made.sock,))
                 timer.daemon = True
                 timer.start()
                 self._timers.append(timer)
@@ -220,14 +220,14 @@ class _WithDeadline(HTTPHandler, HTTPSHandler):
             timer.cancel()
 
 
-def _cut(connection: socket.socket) -> None:
+def _close_connection(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
 def _post(machine: Machine, body: bytes) -> bytes:
     """The body of a good answer; all else is raised as what it means for the judge."""
-    key = secret(machine)
+    key = api_key(machine)
     address = f"{machine.base_url.rstrip('/')}/chat/completions"
     headers = {"Content-Type": "application/json", "User-Agent": f"assay/{__version__}"}
     if key:
@@ -243,16 +243,16 @@ def _post(machine: Machine, body: bytes) -> bytes:
     except HTTPError as error:
         with error:
             found = _error_of(error, machine, key, address)
-            raise _late(machine) if time.monotonic() > until else found from None
+            raise _timed_out(machine) if time.monotonic() > until else found from None
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise Refused(f"the certificate of {machine.host} is not trusted") from None
+            raise RequestRefused(f"the certificate of {machine.host} is not trusted") from None
         if isinstance(reason, TimeoutError) or time.monotonic() > until:
-            raise _late(machine) from None
+            raise _timed_out(machine) from None
         refused = isinstance(reason, ConnectionRefusedError)
-        said = _clean(str(reason) or type(reason).__name__, key)
-        raise _away(f"no answer from {machine.host}: {said}", sent=not refused) from None
+        message = _without_key(str(reason) or type(reason).__name__, key)
+        raise _unavailable(f"no answer from {machine.host}: {message}", sent=not refused) from None
     finally:
         connections.stop()
 
@@ -264,13 +264,15 @@ def _read_body(response: http.client.HTTPResponse, until: float, machine: Machin
         blocks.append(block)
         size += len(block)
         if size > MOST_BYTES:
-            raise _away(f"{machine.host} answers with more than {MOST_BYTES:,} bytes", sent=True)
+            raise _unavailable(
+                f"{machine.host} answers with more than {MOST_BYTES:,} bytes", sent=True
+            )
         if time.monotonic() > until:
-            raise _late(machine)
+            raise _timed_out(machine)
     if time.monotonic() > until:
-        raise _late(machine)
+        raise _timed_out(machine)
     if response.length:
-        raise _away(f"the answer of {machine.host} ends too soon", sent=True)
+        raise _unavailable(f"the answer of {machine.host} ends too soon", sent=True)
     return b"".join(blocks)
 
 
@@ -278,22 +280,22 @@ def _error_of(error: HTTPError, machine: Machine, key: str, address: str) -> Exc
     status, host = error.code, machine.host
     if 300 <= status < 400:
         target = urlsplit(urljoin(address, error.headers.get("Location", ""))).netloc
-        return Refused(
-            f"{host} redirects to {_clean(target, key) or 'nowhere'}, which was not followed; "
-            "give the address itself as base_url"
+        return RequestRefused(
+            f"{host} redirects to {_without_key(target, key) or 'nowhere'}, which was not "
+            "followed; give the address itself as base_url"
         )
     if status in (401, 403):  # what it says may repeat a part of the key
-        return Refused(f"{host} does not accept the key (status {status})")
-    said = _error_text(error, key)
+        return RequestRefused(f"{host} does not accept the key (status {status})")
+    message = _error_text(error, key)
     if status == 400:
-        return _ShapeRefused(said)
+        return _ShapeRefused(message)
     if status in THIS_REQUEST:
-        return Unusable(f"{host} refuses the request: {said}")
+        return UnusableReply(f"{host} refuses the request: {message}")
     if status in TEMPORARY:
         wait = wait_of(error.headers.get("Retry-After", ""))
         asks = f" and asks to wait {wait:,.0f} seconds" if wait else ""
-        return _away(f"{host} answers {said}{asks}", wait=wait)
-    return Refused(f"{host} answers {said}")
+        return _unavailable(f"{host} answers {message}{asks}", wait=wait)
+    return RequestRefused(f"{host} answers {message}")
 
 
 def _error_text(error: HTTPError, key: str) -> str:
@@ -301,10 +303,10 @@ def _error_text(error: HTTPError, key: str) -> str:
         text = error.read(BLOCK).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
         text = ""
-    return _clean(f"status {error.code}: {' '.join(text.split())}".rstrip(": "), key)
+    return _without_key(f"status {error.code}: {' '.join(text.split())}".rstrip(": "), key)
 
 
-def _clean(text: str, key: str) -> str:
+def _without_key(text: str, key: str) -> str:
     """What others wrote, fit to be shown. The key goes before the text is cut, which could leave a
     part of it."""
     if key:
@@ -313,11 +315,13 @@ def _clean(text: str, key: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _late(machine: Machine) -> Away:
-    return _away(f"no answer from {machine.host} in {machine.timeout:g} seconds", sent=True)
+def _timed_out(machine: Machine) -> EndpointUnavailable:
+    return _unavailable(f"no answer from {machine.host} in {machine.timeout:g} seconds", sent=True)
 
 
-def _away(message: str, *, wait: float | None = None, sent: bool = False) -> Away:
-    error = Away(message)
+def _unavailable(
+    message: str, *, wait: float | None = None, sent: bool = False
+) -> EndpointUnavailable:
+    error = EndpointUnavailable(message)
     error.wait, error.sent = wait, sent
     return error

@@ -26,7 +26,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind, counted
 from assay.gold.people import IMPORTED, People
-from assay.gold.rows import beside
+from assay.gold.rows import sibling_path
 from assay.gold.votes import EDITED, RULING, SAMPLE, Pair, by_pair, contradicts_itself, current
 
 # ── the policy ────────────────────────────────────────────────────────────────────────────────────
@@ -63,7 +63,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def policy_path(dataset: Path) -> Path:
-    return beside(dataset, "policy.json")
+    return sibling_path(dataset, "policy.json")
 
 
 def read_policy(dataset: Path) -> Policy:
@@ -79,10 +79,10 @@ def read_policy(dataset: Path) -> Policy:
             hint='Expected {"name": "adjudicated", "counts": ["human"]} or the like.',
         ) from error
     named = tuple(map(People(dataset).name_of, policy.seniors))
-    return checked(msgspec.structs.replace(policy, seniors=named), str(path))
+    return check_policy(msgspec.structs.replace(policy, seniors=named), str(path))
 
 
-def checked(policy: Policy, where: str = "") -> Policy:
+def check_policy(policy: Policy, where: str = "") -> Policy:
     """The policy, if it can be followed; else an error that says why."""
     if not policy.counts:
         raise InputError("nobody's votes count", where=where, hint="Count human, machine or both.")
@@ -104,12 +104,15 @@ def write_policy(dataset: Path, policy: Policy) -> None:
 
 def labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
     """The label of every pair that somebody has voted on."""
-    return {pair: label_of(pair, said, policy) for pair, said in by_pair(current(votes)).items()}
+    return {
+        pair: label_of(pair, votes_on_pair, policy)
+        for pair, votes_on_pair in by_pair(current(votes)).items()
+    }
 
 
-def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
+def label_of(pair: Pair, votes: Sequence[Vote], policy: Policy) -> Label:
     """The label that the votes on one pair make."""
-    making = [vote for vote in said if vote.source != SAMPLE]
+    making = [vote for vote in votes if vote.source != SAMPLE]
     edited = [vote for vote in making if vote.source == EDITED]
     counted = [vote for vote in making if vote.kind in policy.counts]
     graded = [vote for vote in counted if vote.grade is not None]
@@ -129,15 +132,15 @@ def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
         doc_id=pair[1],
         grade=standing[0].grade if standing else None,
         standing=tuple(standing),
-        votes=tuple(said),
+        votes=tuple(votes),
         why=why,
     )
 
 
-def _undecided(counted: Sequence[Vote]) -> bool:
+def _undecided(votes: Sequence[Vote]) -> bool:
     """A judge, or two who ruled, said two things and took neither back."""
-    rulings = [vote for vote in counted if vote.source == RULING]
-    return contradicts_itself(rulings or counted)
+    rulings = [vote for vote in votes if vote.source == RULING]
+    return contradicts_itself(rulings or votes)
 
 
 def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
@@ -160,8 +163,8 @@ def _adjudicated(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
 
 def _senior(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
     for senior in policy.seniors:
-        if said := [vote for vote in graded if vote.judge == senior]:
-            return _latest(said, policy)
+        if votes_of_senior := [vote for vote in graded if vote.judge == senior]:
+            return _latest(votes_of_senior, policy)
     return _majority(graded, policy)
 
 
@@ -188,14 +191,16 @@ _POLICIES: dict[PolicyName, Callable[[Sequence[Vote], Policy], list[Vote]]] = {
 }
 
 
-Called = Callable[[str, str], str]  # from the name and kind of a judge to what a file calls them
+NameOfJudge = Callable[
+    [str, str], str
+]  # from the name and kind of a judge to what a file calls them
 
 
-def as_named(judge: str, kind: str) -> str:
+def name_unchanged(judge: str, kind: str) -> str:
     return judge
 
 
-def judgment_of(label: Label, called: Called = as_named) -> Judgment | None:
+def judgment_of(label: Label, called: NameOfJudge = name_unchanged) -> Judgment | None:
     """The label as it stands in the gold set: who is behind it (as `called`), what they wrote, and
     when."""
     if label.grade is None:
@@ -251,7 +256,7 @@ def relabel(
     policy: Policy,
     *,
     grades: Set[int] | None = None,
-    called: Called = as_named,
+    called: NameOfJudge = name_unchanged,
 ) -> LabelledSet:
     """The labels that the policy makes of the votes. Votes on queries that have left the set stay
     in the log, and make no label. `called` gives the id that the file has for a person. A label
@@ -289,10 +294,10 @@ def relabel(
     )
 
 
-def _as_edited(label: Label, own: Mapping[Pair, Judgment]) -> Judgment | None:
+def _as_edited(label: Label, own_judgments: Mapping[Pair, Judgment]) -> Judgment | None:
     """The label as somebody wrote it in the gold file, if the file still has that edit."""
     edit = next((vote for vote in reversed(label.standing) if vote.source == EDITED), None)
-    mine = own.get((label.query_id, label.doc_id))
+    mine = own_judgments.get((label.query_id, label.doc_id))
     if edit is None or mine is None:
         return None
     return mine if (mine.grade, mine.rationale) == (edit.grade, edit.rationale) else None
@@ -475,9 +480,9 @@ def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: boo
     )
 
 
-def opinion_line(said: JudgeOpinion) -> str:
-    grade = "unsure" if said.grade is None else str(said.grade)
-    kind = " (machine)" if said.kind == "machine" else ""
-    role = f" [{said.source}]" if said.source == SAMPLE else ""
-    old = " (the document has changed since)" if said.stale else ""
-    return f"{said.judge}{kind}{role}: {grade}. {said.rationale or 'No rationale.'}{old}"
+def opinion_line(opinion: JudgeOpinion) -> str:
+    grade = "unsure" if opinion.grade is None else str(opinion.grade)
+    kind = " (machine)" if opinion.kind == "machine" else ""
+    role = f" [{opinion.source}]" if opinion.source == SAMPLE else ""
+    old = " (the document has changed since)" if opinion.stale else ""
+    return f"{opinion.judge}{kind}{role}: {grade}. {opinion.rationale or 'No rationale.'}{old}"

@@ -34,7 +34,7 @@ from assay.core.files import os_message, write_atomic
 from assay.core.types import Document, Query
 from assay.core.workspace import workspace
 from assay.formats.gold_jsonl import locked
-from assay.gold.rows import beside
+from assay.gold.rows import sibling_path
 from assay.judging.passages import passages
 from assay.judging.rubrics import Rubric, as_markdown
 from assay.judging.votes import too_long
@@ -77,7 +77,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return urlsplit(self.base_url).netloc
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """What was used. Where the endpoint does not say, `guessed` requests count at the most they can
     have cost. Without prices the cost is None: not known."""
 
@@ -87,9 +87,9 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     guessed: int = 0
     cost: float | None = 0.0
 
-    def __add__(self, other: Spent) -> Spent:
+    def __add__(self, other: Spending) -> Spending:
         known = self.cost is not None and other.cost is not None
-        return Spent(
+        return Spending(
             requests=self.requests + other.requests,
             tokens_in=self.tokens_in + other.tokens_in,
             tokens_out=self.tokens_out + other.tokens_out,
@@ -121,7 +121,7 @@ class JudgeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["answered", "unusable", "outage", "refused", "ceiling"]
     verdict: MachineVerdict | None = None
     why: str = ""
-    spent: Spent = Spent()
+    spent: Spending = Spending()
     seconds: float = 0.0
 
 
@@ -137,7 +137,7 @@ class CachedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 0
 
 
-class Away(AssayError):
+class EndpointUnavailable(AssayError):
     """No answer this time; a later try may get one, after `wait` seconds where the endpoint says
     so. `sent` says that the request may have been worked on, and paid for, all the same."""
 
@@ -145,11 +145,11 @@ class Away(AssayError):
     sent: bool = False
 
 
-class Refused(AssayError):
+class RequestRefused(AssayError):
     """The endpoint will not answer this judge at all: no try will help."""
 
 
-class Unusable(AssayError):
+class UnusableReply(AssayError):
     """The endpoint will not answer this one request."""
 
 
@@ -159,7 +159,7 @@ Chat = Callable[[Machine, tuple[ChatMessage, ...], tuple[int, ...]], Reply]
 # ── settings ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def mistake(machine: Machine) -> tuple[str, str]:
+def find_mistake(machine: Machine) -> tuple[str, str]:
     """(key, what is wrong with it) of the first setting that cannot be; never what a key holds."""
     address = _valid_address(machine.base_url)
     checks = (
@@ -213,7 +213,7 @@ def _is_priced(machine: Machine) -> bool:
     return machine.price_in is not None and machine.price_out is not None
 
 
-def secret(machine: Machine) -> str:
+def api_key(machine: Machine) -> str:
     """The key from the environment; empty where the judge needs none."""
     named = KEY.fullmatch(machine.key)
     if named is None:
@@ -318,20 +318,20 @@ def judging_request(
     grades = tuple(sorted(rubric.values))
     listed = ", ".join(map(str, grades))
     system = SYSTEM.format(unit=rubric.unit, rubric=as_markdown(rubric), grades=listed)
-    said = {"type": query.type, "as of": query.as_of}
+    details = {"type": query.type, "as of": query.as_of}
     attributes = "".join(
-        f' {key.replace(" ", "-")}="{value}"' for key, value in said.items() if value
+        f' {key.replace(" ", "-")}="{value}"' for key, value in details.items() if value
     )
     user = USER.format(
-        attributes=_harmless(attributes),
-        query=_harmless(query.text.strip()),
-        document=_harmless(_document_text(query, document, most)),
+        attributes=_without_tags(attributes),
+        query=_without_tags(query.text.strip()),
+        document=_without_tags(_document_text(query, document, most)),
     )
     messages = (ChatMessage(role="system", content=system), ChatMessage(role="user", content=user))
     return JudgingRequest(messages=messages, grades=grades)
 
 
-def _harmless(text: str) -> str:
+def _without_tags(text: str) -> str:
     """The text without tags that could end the part of the prompt it stands in."""
     return _TAG.sub("‹", text)
 
@@ -351,7 +351,7 @@ def _document_text(query: Query, document: Document, most: int) -> str:
     if len(text) <= room:
         return "\n\n".join([*lines, f"Text:\n{text}"] if text else lines)
     shown = [document.fields.get(name, "") for name in SHOWN_FIELDS]
-    for passage in passages(query.text, document, shown=shown).texts:
+    for passage in passages(query.text, document, shown_texts=shown).texts:
         passage = _cut(passage, room // 3)
         room -= len(passage)
         lines.append(f"Passage nearest to the query: {passage}")
@@ -408,8 +408,8 @@ def read_verdict(text: str, grades: tuple[int, ...]) -> MachineVerdict:
         raise UnreadableAnswer(f"{_short(answer.grade)} is not on the scale {listed}")
     if not answer.rationale.strip():
         raise UnreadableAnswer("the rationale is empty")
-    if told := too_long(answer.rationale, "the rationale"):
-        raise UnreadableAnswer(told)
+    if problem := too_long(answer.rationale, "the rationale"):
+        raise UnreadableAnswer(problem)
     if answer.grade is None and not answer.unsure:
         raise UnreadableAnswer("there is neither a grade nor unsure")
     grade = None if answer.unsure else answer.grade
@@ -443,11 +443,11 @@ def ask(
     """Judge one pair, and keep the verdict in `folder`. No request is made that could bring the
     cost above the `allowance`."""
     chat: Chat = plugins.load(JUDGES, machine.kind)
-    messages, spent, began = request.messages, Spent(), time.monotonic()
+    messages, spent, began = request.messages, Spending(), time.monotonic()
     why = ""
     for _ in range(2):
         reply, used = chat_with_retries(
-            machine, chat, messages, request.grades, _less(allowance, spent)
+            machine, chat, messages, request.grades, _remaining_allowance(allowance, spent)
         )
         spent += used
         if isinstance(reply, JudgeOutcome):
@@ -473,11 +473,11 @@ def most_cost(machine: Machine, request: JudgingRequest) -> float:
     answer of the longest kind. No token is shorter than a byte."""
     longest = complaint("\U0010ffff" * ECHOED, "\U0010ffff" * LONGEST_WHY)  # four bytes each
     again = (*request.messages, *longest)
-    both = _bound(machine, request.messages) + _bound(machine, again)
+    both = _most_spending(machine, request.messages) + _most_spending(machine, again)
     return both.cost or 0.0
 
 
-def _less(allowance: float | None, spent: Spent) -> float | None:
+def _remaining_allowance(allowance: float | None, spent: Spending) -> float | None:
     return None if allowance is None else allowance - (spent.cost or 0.0)
 
 
@@ -487,27 +487,27 @@ def chat_with_retries(
     messages: tuple[ChatMessage, ...],
     grades: tuple[int, ...],
     allowance: float | None,
-) -> tuple[Reply | JudgeOutcome, Spent]:
+) -> tuple[Reply | JudgeOutcome, Spending]:
     """A reply, trying again as often as the judge's table says; else why there is none."""
-    spent, bound = Spent(), _bound(machine, messages)
+    spent, bound = Spending(), _most_spending(machine, messages)
     for tried in range(machine.retries + 1):
         if allowance is not None and ((spent + bound).cost or 0.0) > allowance:
             return JudgeOutcome(state="ceiling"), spent
         try:
             reply = chat(machine, messages, grades)
-        except Unusable as error:
-            return JudgeOutcome(state="unusable", why=str(error)), spent + Spent(requests=1)
-        except Refused as error:
-            return JudgeOutcome(state="refused", why=str(error)), spent + Spent(requests=1)
-        except Away as error:
-            spent += bound if error.sent else Spent(requests=1)
+        except UnusableReply as error:
+            return JudgeOutcome(state="unusable", why=str(error)), spent + Spending(requests=1)
+        except RequestRefused as error:
+            return JudgeOutcome(state="refused", why=str(error)), spent + Spending(requests=1)
+        except EndpointUnavailable as error:
+            spent += bound if error.sent else Spending(requests=1)
             last = tried == machine.retries
             if last or (error.wait or 0) > LONGEST_WAIT:
                 times = f" ({tried + 1} tries)" if tried else ""
                 return JudgeOutcome(state="outage", why=f"{error}{times}"), spent
             time.sleep(_pause(tried) if error.wait is None else error.wait)
         else:
-            return reply, spent + _used(machine, reply, bound)
+            return reply, spent + _reply_spending(machine, reply, bound)
     raise AssertionError("the last try returns")
 
 
@@ -516,10 +516,10 @@ def _pause(tried: int) -> float:
     return min(FIRST_WAIT * 2.0**tried, MOST_BACKOFF) * random.uniform(0.5, 1.0)
 
 
-def _bound(machine: Machine, messages: tuple[ChatMessage, ...]) -> Spent:
+def _most_spending(machine: Machine, messages: tuple[ChatMessage, ...]) -> Spending:
     """The most that one request can use."""
     tokens_in = sum(len(message.content.encode()) + OVERHEAD for message in messages)
-    return Spent(
+    return Spending(
         requests=1,
         tokens_in=tokens_in,
         tokens_out=machine.max_tokens,
@@ -528,11 +528,11 @@ def _bound(machine: Machine, messages: tuple[ChatMessage, ...]) -> Spent:
     )
 
 
-def _used(machine: Machine, reply: Reply, bound: Spent) -> Spent:
+def _reply_spending(machine: Machine, reply: Reply, bound: Spending) -> Spending:
     if reply.tokens_in is None or reply.tokens_out is None:
         return bound
     price = cost(machine, reply.tokens_in, reply.tokens_out)
-    return Spent(requests=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=price)
+    return Spending(requests=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=price)
 
 
 def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float | None:
@@ -619,7 +619,7 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     pairs: int
     documents: int
     characters: int
-    spent: Spent
+    spent: Spending
     cut_off: int  # requests whose answers were not waited for
     votes: int
     from_cache: int
@@ -629,7 +629,7 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
 
 
 def receipts_path(dataset: Path) -> Path:
-    return beside(dataset, "receipts.jsonl")
+    return sibling_path(dataset, "receipts.jsonl")
 
 
 def append_receipt(dataset: Path, receipt: RunBegun | RunEnded) -> None:

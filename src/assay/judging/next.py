@@ -76,7 +76,7 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
     if verdict.status != "inconclusive" or not waiting:
         return verdict
     if isinstance(results, GradedResults) and is_closed(results):
-        return _closed(verdict, waiting, results)
+        return _advise_closed_set(verdict, waiting, results)
     pairs: dict[Key, Pair] = {}
     lists: list[tuple[list[Pair], bool]] = []
     if isinstance(results, GradedResults):  # a golden question passes or not, whatever is judged
@@ -89,7 +89,9 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
     return msgspec.structs.replace(verdict, judge_next=list(pairs.values()), judge_first=first)
 
 
-def _closed(verdict: Verdict, waiting: Sequence[Check], results: GradedResults) -> Verdict:
+def _advise_closed_set(
+    verdict: Verdict, waiting: Sequence[Check], results: GradedResults
+) -> Verdict:
     """Nothing is unjudged in a closed set. More queries can settle a gate there, unless it asks for
     a judged share: what to do then is in what the gate says."""
     if any(too_few_judged(check.gate, results) for check in waiting):
@@ -162,9 +164,9 @@ class _JudgedShare:
 
 def _to_judged_share(
     entries: Sequence[GradedEntry],
-    wanted: _JudgedShare,
+    target: _JudgedShare,
     ranked: Sequence[Pair],
-    chosen: Mapping[Key, Pair],
+    pairs: Mapping[Key, Pair],
 ) -> list[Pair]:
     """As few more unjudged hits as bring the mean judged share to what is wanted, the most useful
     first."""
@@ -173,18 +175,18 @@ def _to_judged_share(
     }
     share, open_hits = 0.0, []
     for entry in entries:
-        top = list(zip(entry.results[: wanted.cutoff], entry.grades, strict=False))
+        top = list(zip(entry.results[: target.cutoff], entry.grades, strict=False))
         step = 1 / len(top) / len(entries) if top else 0.0
         for rank, (doc_id, grade) in enumerate(top, start=1):
             key = (entry.query_id, doc_id)
-            if grade is not None or key in chosen:
+            if grade is not None or key in pairs:
                 share += step
             else:
                 place = places.get(key, len(places))
                 open_hits.append((-step, place, rank, key, entry.query_text))
     more = []
     for minus_step, place, rank, key, query_text in sorted(open_hits):
-        if share >= wanted.share - 1e-12:
+        if share >= target.share - 1e-12:
             break
         share -= minus_step
         known = ranked[place] if place < len(ranked) else None
@@ -255,7 +257,7 @@ def next_to_judge(
     stand = _state_of(table, wanted, guess, threshold)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
     effects, extra = _effects(table, wanted, guess, chance)
-    order, narrowing = _ordered(table, wanted, guess, chance, effects, extra)
+    order, narrowing = _order_by_value(table, wanted, guess, chance, effects, extra)
     effects = effects / max(len(table.entries), 1)
     pairs = _pairs(table, guess.spots[order], effects[order], chance[order], narrowing)
     needed = _needed(stand, [pair.narrowing for pair in pairs], level)
@@ -344,7 +346,7 @@ def _effects(
     return effects, chance * (((changes - effects[:, None]) ** 2) @ belief.shares)
 
 
-def _ordered(
+def _order_by_value(
     table: Table, measure: Measure, guess: Imputed, chance: Floats, effects: Floats, extra: Floats
 ) -> tuple[Integers, Floats]:
     """The plan; of one system it allows for what a judgment teaches about documents that are in
@@ -369,7 +371,7 @@ def _ordered(
     )
 
 
-def _drawn_rows(table: Table, spots: Integers, drawn: Integers, part: Integers) -> Integers:
+def _drawn_rows(table: Table, spots: Integers, samples: Integers, part: Integers) -> Integers:
     """The full grades of each pair's query in the first few samples: [pairs, samples,
     documents]."""
     queries = spots[part, 0]
@@ -381,7 +383,7 @@ def _drawn_rows(table: Table, spots: Integers, drawn: Integers, part: Integers) 
     for step in range(int((high - low).max(initial=0))):
         has = low + step < high
         at = (low + step)[has]
-        grades[np.flatnonzero(has), :, spots[at, 1]] = drawn[at, :FLIP_SAMPLES]
+        grades[np.flatnonzero(has), :, spots[at, 1]] = samples[at, :FLIP_SAMPLES]
     return grades
 
 

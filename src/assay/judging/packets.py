@@ -134,7 +134,7 @@ def packet_row(
 ) -> tuple[PacketRow, tuple[str, ...]]:
     """What a judge reads of one pair, and the words of the query as the document has them."""
     parts = {name: _named_part(document, name) for name in READ_FIELDS}
-    found = passages(query.text, document, shown=tuple(filter(None, parts.values())))
+    found = passages(query.text, document, shown_texts=tuple(filter(None, parts.values())))
     row = PacketRow(
         query_id=query.id,
         query=query.text,

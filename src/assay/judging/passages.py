@@ -67,12 +67,12 @@ class _Run(msgspec.Struct, frozen=True):
     hits: int
 
 
-def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> NearestPassages:
-    """The best passages; none of them stands in `shown`, which the judge reads anyway. Without a
-    word of the query anywhere, and without anything shown, how the text begins."""
+def passages(query: str, document: Document, *, shown_texts: Sequence[str] = ()) -> NearestPassages:
+    """The best passages; none of them stands in `shown_texts`, which the judge reads anyway.
+    Without a word of the query anywhere, and without anything shown, how the text begins."""
     text = _without_letterhead(document.text[:MAX_TEXT])
     asked = _query_words(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
-    known = " ".join(map(_bare, shown))
+    known = " ".join(map(_bare, shown_texts))
     sentences = [_sentence(part, asked) for part in _sentences(text)]
     unseen = [
         msgspec.structs.replace(sentence, held=frozenset())
@@ -81,9 +81,9 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Ne
         for sentence in sentences
     ]
     texts = _best(unseen)
-    if not texts and not any(shown):
+    if not texts and not any(shown_texts):
         texts = _opening(sentences)
-    words = {word for place in (document.title, *shown) for word in _words(place)}
+    words = {word for place in (document.title, *shown_texts) for word in _words(place)}
     forms = {word for word in words if asked.held(word)}
     forms.update(*(sentence.forms for sentence in sentences))
     return NearestPassages(texts=texts, words=tuple(sorted(forms)))
@@ -141,8 +141,8 @@ def _sentences(text: str) -> Iterable[str]:
             yield " ".join(words[start : start + LONGEST])
 
 
-def _sentence(text: str, asked: _QueryWords) -> _Sentence:
-    forms = {word: held for word in set(_words(text)) if (held := asked.held(word))}
+def _sentence(text: str, query_words: _QueryWords) -> _Sentence:
+    forms = {word: held for word in set(_words(text)) if (held := query_words.held(word))}
     return _Sentence(text, len(text.split()), frozenset(forms.values()), frozenset(forms))
 
 

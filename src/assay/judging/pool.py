@@ -22,7 +22,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import WHOLE_DOCUMENTS, GoldSet, Vote, VoteKind
 from assay.gold.people import People
-from assay.gold.rows import beside
+from assay.gold.rows import sibling_path
 from assay.gold.votes import Pair, by_pair, current
 
 # ── dealing pairs to judges ───────────────────────────────────────────────────────────────────────
@@ -30,7 +30,7 @@ from assay.gold.votes import Pair, by_pair, current
 JudgePair = tuple[str, str]
 
 
-def deal(
+def deal_pairs(
     count: int,
     judges: Sequence[str],
     *,
@@ -53,7 +53,7 @@ def deal(
         alone[least] += 1
         work[least] += 1
     singles = [(judge,) for judge in ranked for _ in range(alone[judge])]
-    return _placed(count, twos, singles, rng)
+    return _place_doubles(count, twos, singles, rng)
 
 
 def doubles_wanted(overlap: float, total: int, already: int, new: int) -> int:
@@ -61,7 +61,7 @@ def doubles_wanted(overlap: float, total: int, already: int, new: int) -> int:
     return min(max(round(overlap * total) - already, 0), new)
 
 
-def _placed(
+def _place_doubles(
     count: int, twos: Sequence[JudgePair], singles: Sequence[tuple[str, ...]], rng: random.Random
 ) -> list[tuple[str, ...]]:
     """The doubles at even distances, the rest in their order between them."""
@@ -145,13 +145,13 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pool_path(dataset: Path) -> Path:
-    return beside(dataset, "pool.json")
+    return sibling_path(dataset, "pool.json")
 
 
 def is_answer_set(dataset: Path) -> bool:
     """Whether the queries of a set are answers, and their documents claims
     (`workbench/judging/answer_pool.py`). No engine is run on such a set."""
-    return beside(dataset, WHOLE_DOCUMENTS).is_file()
+    return sibling_path(dataset, WHOLE_DOCUMENTS).is_file()
 
 
 def read_pool(dataset: Path) -> Pool | None:
@@ -222,16 +222,16 @@ def with_pairs(pool: Pool, pairs: Iterable[PooledPair]) -> Pool:
     every = sorted(
         (*pool.pairs, *new.values()),
         key=lambda pair: (
-            _lot(pool.seed, pair.query_id),
+            _random_rank(pool.seed, pair.query_id),
             pair.query_id,
-            _lot(pool.seed, *pair.key),
+            _random_rank(pool.seed, *pair.key),
             pair.doc_id,
         ),
     )
     return msgspec.structs.replace(pool, pairs=tuple(every))
 
 
-def _lot(seed: int, *names: str) -> float:
+def _random_rank(seed: int, *names: str) -> float:
     return random.Random("\n".join((str(seed), *names))).random()
 
 
@@ -250,7 +250,7 @@ def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) 
         new=len(new),
     )
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
-    asked = deal(len(new), pool.judges, doubles=doubles, seed=pool.seed, loads=loads)
+    asked = deal_pairs(len(new), pool.judges, doubles=doubles, seed=pool.seed, loads=loads)
     given = {pair.key: judges for pair, judges in zip(new, asked, strict=True)}
     return _with_judges_of(pool, given)
 
@@ -259,10 +259,10 @@ def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
     """Where everybody who was asked is unsure, one more is asked: of those who have not been, the
     one who has had least."""
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
-    said = by_pair(vote for vote in current(votes) if vote.kind == "human")
+    votes_of_pair = by_pair(vote for vote in current(votes) if vote.kind == "human")
     given: dict[Pair, tuple[str, ...]] = {}
     for pair in pool.pairs:
-        here = said.get(pair.key, [])
+        here = votes_of_pair.get(pair.key, [])
         voters = {vote.judge for vote in here}
         others = [judge for judge in pool.judges if judge not in {*voters, *pair.judges}]
         unsure = here and all(vote.grade is None for vote in here) and voters >= {*pair.judges}
@@ -299,9 +299,9 @@ def _least_loaded(judges: Sequence[str], loads: Counter[str]) -> str:
     return judge
 
 
-def _with_judges_of(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:
+def _with_judges_of(pool: Pool, judges_of: Mapping[Pair, tuple[str, ...]]) -> Pool:
     pairs = tuple(
-        msgspec.structs.replace(pair, judges=given.get(pair.key, pair.judges))
+        msgspec.structs.replace(pair, judges=judges_of.get(pair.key, pair.judges))
         for pair in pool.pairs
     )
     return msgspec.structs.replace(pool, pairs=pairs)
@@ -316,11 +316,13 @@ def judged_pairs(
     """The pairs that have a label or a grade of those who count; who was unsure has not judged. A
     label that rests on machines alone is judged where machines count."""
     labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
-    said = by_pair(current(votes))
-    by_others = {pair for pair, here in said.items() if not any(v.kind in counts for v in here)}
+    votes_of_pair = by_pair(current(votes))
+    by_others = {
+        pair for pair, here in votes_of_pair.items() if not any(v.kind in counts for v in here)
+    }
     graded = {
         pair
-        for pair, here in said.items()
+        for pair, here in votes_of_pair.items()
         if any(vote.kind in counts and vote.grade is not None for vote in here)
     }
     return ({*labels} - by_others) | graded
@@ -334,9 +336,9 @@ def pairs_to_judge(
     both, whatever machines say that nobody asked, and one of which a second look is wanted for
     that."""
     labelled = {*zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)}
-    said = by_pair(current(votes))
+    votes_of_pair = by_pair(current(votes))
     left = (
-        still_wanted(pair, said.get(pair.key, ()), pair.key in labelled, counts)
+        still_wanted(pair, votes_of_pair.get(pair.key, ()), pair.key in labelled, counts)
         for pair in pool.pairs
     )
     return [pair for pair in left if pair is not None]
@@ -344,18 +346,18 @@ def pairs_to_judge(
 
 def still_wanted(
     pair: PooledPair,
-    said: Sequence[Vote],
+    votes: Sequence[Vote],
     labelled: bool,
     counts: Collection[VoteKind] = PEOPLE,
 ) -> PooledPair | None:
     """One pair of which this is said, where it waits."""
-    by_people = [vote for vote in said if vote.kind in PEOPLE]
+    by_people = [vote for vote in votes if vote.kind in PEOPLE]
     judged = any(vote.grade is not None for vote in by_people)
-    judged = judged or (labelled and (not said or bool(by_people)))
+    judged = judged or (labelled and (not votes or bool(by_people)))
     kinds = PEOPLE if pair.judges else counts
     here = [
         vote
-        for vote in said
+        for vote in votes
         if vote.kind in kinds or (vote.kind in counts and vote.judge in pair.judges)
     ]
     if judged and not here:

@@ -126,10 +126,10 @@ def _read_file(
             seat = _seat(vote)
             if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
                 contested.add(seat)
-                raise _twice(ballot, vote, f"line {seats[seat].rpartition(':')[2]}")
+                raise _second_vote_error(ballot, vote, f"line {seats[seat].rpartition(':')[2]}")
             if there is None and (other := box.clashing(ballot, vote)):
                 contested.add(seat)
-                raise _twice(ballot, vote, other)
+                raise _second_vote_error(ballot, vote, other)
         except InputError as error:
             problems.append(problem_of(error))
             continue
@@ -181,7 +181,7 @@ class _VoteBox:
         for there in reversed(self._past.get(_seat(vote), [])):
             if there.source == WITHDRAWN:
                 continue
-            if there.grade == vote.grade and _nothing_new(ballot, vote, there):
+            if there.grade == vote.grade and _is_nothing_new(ballot, vote, there):
                 return there
         return None
 
@@ -199,17 +199,17 @@ class _VoteBox:
             self.holds[seat] = before
         return other.ballot.where
 
-    def take(self, given: _BallotVote) -> None:
-        vote, seat = given.vote, _seat(given.vote)
-        if given.there is not None:
+    def take(self, ballot_vote: _BallotVote) -> None:
+        vote, seat = ballot_vote.vote, _seat(ballot_vote.vote)
+        if ballot_vote.there is not None:
             self.already += 1
-            self.outdated += seat not in self.holds or self.holds[seat].id != given.there.id
+            self.outdated += seat not in self.holds or self.holds[seat].id != ballot_vote.there.id
             return
         if vote.id in self.known:  # twice in these files
             self.already += 1
             return
         before = self.holds.get(seat)
-        if not given.ballot.at and not given.ballot.id:
+        if not ballot_vote.ballot.at and not ballot_vote.ballot.id:
             vote = _timed_after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
         if before is not None and vote.at < before.at:  # their judge has changed it since
             self.already += 1
@@ -218,7 +218,7 @@ class _VoteBox:
         named = dict.fromkeys([*vote.supersedes.split(), *self._replaced(vote)])
         vote = msgspec.structs.replace(vote, supersedes=" ".join(named))
         self.holds[seat] = vote
-        self._brought[seat] = given, before
+        self._brought[seat] = ballot_vote, before
         self.known[vote.id] = vote
         self.kinds[vote.judge] = vote.kind
         self._past.setdefault(seat, []).append(vote)
@@ -249,32 +249,32 @@ def _timed_after(vote: Vote, past: Iterable[Vote]) -> Vote:
     return msgspec.structs.replace(vote, at=at.isoformat(timespec="seconds"))
 
 
-def _nothing_new(ballot: Ballot, vote: Vote, there: Vote) -> bool:
+def _is_nothing_new(ballot: Ballot, vote: Vote, earlier: Vote) -> bool:
     """Whether a ballot with the judge, pair and grade of a known vote only repeats it. A vote
     without a reason never replaces one with a reason."""
-    if ballot.rationale not in ("", there.rationale.strip()):
+    if ballot.rationale not in ("", earlier.rationale.strip()):
         return False
-    if ballot.echo == there.id or (there.rationale and not ballot.rationale):
+    if ballot.echo == earlier.id or (earlier.rationale and not ballot.rationale):
         return True
     return (
-        (not ballot.at or vote.at == there.at)
-        and _same(ballot.document, there.document)
-        and _same(ballot.rubric, there.rubric)
+        (not ballot.at or vote.at == earlier.at)
+        and _is_same_value(ballot.document, earlier.document)
+        and _is_same_value(ballot.rubric, earlier.rubric)
     )
 
 
-def _same(now: str, then: str) -> bool:
+def _is_same_value(now: str, earlier: str) -> bool:
     """Whether two values are equal, as far as both are known."""
-    return not now or not then or now == then
+    return not now or not earlier or now == earlier
 
 
-def _refuse_rewritten(ballot: Ballot, vote: Vote, there: Vote) -> None:
+def _refuse_rewritten(ballot: Ballot, vote: Vote, earlier: Vote) -> None:
     """Votes never change: an id that comes back with other content is another vote, or the file was
     edited."""
-    if ballot.id and any(getattr(vote, name) != getattr(there, name) for name in _FIXED):
+    if ballot.id and any(getattr(vote, name) != getattr(earlier, name) for name in _FIXED):
         raise InputError(
-            f"the vote {vote.id!r} of {there.judge} on {there.doc_id!r} for query "
-            f"{there.query_id!r} is in the log with different content",
+            f"the vote {vote.id!r} of {earlier.judge} on {earlier.doc_id!r} for query "
+            f"{earlier.query_id!r} is in the log with different content",
             where=ballot.where,
             hint=f"Votes never change. Give a new vote a new id, or none. {NOTHING}",
         )
@@ -419,7 +419,7 @@ def _scale(grades: Set[int]) -> str:
     return ", ".join(map(str, ordered))
 
 
-def _twice(ballot: Ballot, vote: Vote, before: str) -> InputError:
+def _second_vote_error(ballot: Ballot, vote: Vote, before: str) -> InputError:
     return InputError(
         f"{vote.judge} has already voted on {vote.doc_id!r} for query {vote.query_id!r}, "
         f"in {before}",

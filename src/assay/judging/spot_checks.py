@@ -22,7 +22,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import beta_quantile
-from assay.gold.rows import beside
+from assay.gold.rows import sibling_path
 from assay.gold.votes import SAMPLE, Pair, by_pair, current
 
 LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
@@ -106,7 +106,7 @@ class SpotCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sample_path(dataset: Path) -> Path:
-    return beside(dataset, "sample.json")
+    return sibling_path(dataset, "sample.json")
 
 
 def read_samples(dataset: Path) -> Samples:
@@ -172,22 +172,22 @@ def _shares(counts: Mapping[int, int], size: int) -> dict[int, int]:
 # ── the estimate ──────────────────────────────────────────────────────────────────────────────────
 
 
-def spot_check_report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
+def spot_check_report(last_draw: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
     """The error rate of the labels as they were at the draw."""
-    said = by_pair(current(votes))
+    votes_of_pair = by_pair(current(votes))
     now = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
     found: dict[Pair, int] = {}
     waiting, undecided, own = 0, 0, 0
-    for pair in drawn.pairs:
-        checks = [vote for vote in said.get(pair.key, ()) if vote.source == SAMPLE]
-        makers = {vote.judge for vote in said.get(pair.key, ()) if vote.source != SAMPLE}
-        grade = _agreed(checks)
+    for pair in last_draw.pairs:
+        checks = [vote for vote in votes_of_pair.get(pair.key, ()) if vote.source == SAMPLE]
+        makers = {vote.judge for vote in votes_of_pair.get(pair.key, ()) if vote.source != SAMPLE}
+        grade = _count_agreeing(checks)
         waiting += not checks
         undecided += bool(checks) and grade is None
         if grade is not None:
             own += any(vote.judge in makers for vote in checks)
             found[pair.key] = grade
-    strata = [_stratum(grade, drawn, found) for grade in drawn.labels]
+    strata = [_stratum(grade, last_draw, found) for grade in last_draw.labels]
     differ = [
         WrongLabel(
             query_id=pair.query_id,
@@ -195,14 +195,14 @@ def spot_check_report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> Spot
             label=pair.grade,
             found=found[pair.key],
             now=now.get(pair.key),
-            said=[_vote_in_words(vote) for vote in said[pair.key]],
+            said=[_vote_in_words(vote) for vote in votes_of_pair[pair.key]],
         )
-        for pair in sorted(drawn.pairs, key=lambda pair: pair.key)
+        for pair in sorted(last_draw.pairs, key=lambda pair: pair.key)
         if pair.key in found and found[pair.key] != pair.grade
     ]
     return SpotCheck(
-        at=drawn.at,
-        drawn=len(drawn.pairs),
+        at=last_draw.at,
+        drawn=len(last_draw.pairs),
         judged=len(found),
         waiting=waiting,
         undecided=undecided,
@@ -215,7 +215,7 @@ def spot_check_report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> Spot
     )
 
 
-def _agreed(checks: Sequence[Vote]) -> int | None:
+def _count_agreeing(checks: Sequence[Vote]) -> int | None:
     """The grade that most of those who checked gave; None on a tie, or where all were unsure."""
     grades = Counter(vote.grade for vote in checks if vote.grade is not None).most_common()
     if not grades or (len(grades) > 1 and grades[0][1] == grades[1][1]):
@@ -229,14 +229,14 @@ def _vote_in_words(vote: Vote) -> str:
     return f"{vote.judge}{role}: {grade}. {vote.rationale}".rstrip()
 
 
-def _stratum(grade: int, drawn: Draw, found: Mapping[Pair, int]) -> Stratum:
-    here = [pair for pair in drawn.pairs if pair.grade == grade]
-    judged = [found[pair.key] for pair in here if pair.key in found]
+def _stratum(grade: int, draw: Draw, grade_of: Mapping[Pair, int]) -> Stratum:
+    here = [pair for pair in draw.pairs if pair.grade == grade]
+    judged = [grade_of[pair.key] for pair in here if pair.key in grade_of]
     wrong = sum(other != grade for other in judged)
     value = wrong / len(judged) if judged else None
     return Stratum(
         grade=grade,
-        labels=drawn.labels[grade],
+        labels=draw.labels[grade],
         drawn=len(here),
         judged=len(judged),
         wrong=wrong,

@@ -64,7 +64,7 @@ def near_duplicates(queries: Sequence[Query]) -> list[SimilarQueries]:
     return [
         SimilarQueries(queries[late], queries[early], share)
         for (early, late), share in sorted(shares.items(), key=lambda row: row[0][::-1])
-        if not _same(queries[early], queries[late])
+        if not _is_same_query(queries[early], queries[late])
     ]
 
 
@@ -72,7 +72,7 @@ def _normal(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _same(one: Query, other: Query) -> bool:
+def _is_same_query(one: Query, other: Query) -> bool:
     written = [query.text.casefold().split() for query in (one, other)]
     return written[0] == written[1] or _family(one) == _family(other)
 
@@ -148,10 +148,10 @@ def validate(
     rubric: Rubric,
     known: KnownDocuments | None = None,
     votes: Sequence[Vote] = (),
-    own: Mapping[str, KnownDocuments] | None = None,
+    corpora: Mapping[str, KnownDocuments] | None = None,
 ) -> list[Finding]:
     """Every finding, errors first, in the order of the file. `known` is what is known of all
-    documents; `own` of those of each row, by the query's id, where a set has rows of several
+    documents; `corpora` of those of each row, by the query's id, where a set has rows of several
     corpora: a row that it lacks is not checked."""
     judged: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in gold.iter_judgments():
@@ -164,7 +164,7 @@ def validate(
         *_unjudged(gold, judged),
     ]
     if known is not None:
-        findings += _references(gold, judged, known, own)
+        findings += _references(gold, judged, known, corpora)
         findings += _requests(judged, rubric, known)
         findings += stale_votes(votes, known.judged)
     graded = (
@@ -223,14 +223,14 @@ def _references(
     gold: GoldSet,
     judged: Mapping[str, list[Judgment]],
     known: KnownDocuments,
-    own: Mapping[str, KnownDocuments] | None,
+    corpora: Mapping[str, KnownDocuments] | None,
 ) -> Iterator[Finding]:
     ids = known.ids
     for query_id, judgments in judged.items():
-        searched = known if own is None else own.get(query_id)
+        searched = known if corpora is None else corpora.get(query_id)
         for judgment in judgments if searched is not None else ():
             if searched is not None and judgment.doc_id not in searched.ids:
-                where = f"the corpus {searched.name}" if own is not None else "the corpus"
+                where = f"the corpus {searched.name}" if corpora is not None else "the corpus"
                 message = f"judged document {judgment.doc_id!r} is not in {where}"
                 yield _error("unknown-document", query_id, message)
     for topic_id, topic in gold.taxonomy.items():
@@ -267,7 +267,7 @@ def _requests(
             if judgment.grade >= rubric.highly_relevant_from and judgment.doc_id in known.requests
         ]
         if asking:
-            message = f"{len(asking)} that only ask are graded as answers: {_some(asking)}"
+            message = f"{len(asking)} that only ask are graded as answers: {_some_names(asking)}"
             yield _flag("request-as-answer", query_id, message)
 
 
@@ -337,11 +337,11 @@ def _checklist(
 
 
 def _highly_relevant(
-    query_id: str, judgments: list[Judgment], rubric: Rubric, stated: Expected
+    query_id: str, judgments: list[Judgment], rubric: Rubric, expected: Expected
 ) -> Iterator[Finding]:
     high = sum(judgment.grade >= rubric.highly_relevant_from for judgment in judgments)
-    usual = stated.highly_relevant or rubric.expected_per_query.highly_relevant
-    least = max(rubric.checklist.min_highly_relevant, (stated.highly_relevant or (0, 0))[0])
+    usual = expected.highly_relevant or rubric.expected_per_query.highly_relevant
+    least = max(rubric.checklist.min_highly_relevant, (expected.highly_relevant or (0, 0))[0])
     found = f"{high} with {_grade_range(rubric.highly_relevant_from, rubric.top)}"
     if high < least:
         message = f"{found}, at least {least} wanted: is the issue in the corpus?"
@@ -356,19 +356,19 @@ def _highly_relevant(
 
 
 def _counts(
-    query_id: str, judgments: list[Judgment], rubric: Rubric, stated: Expected
+    query_id: str, judgments: list[Judgment], rubric: Rubric, expected: Expected
 ) -> Iterator[Finding]:
     total = len(judgments)
-    least = max(rubric.checklist.min_judged, (stated.judged or (0, 0))[0])
+    least = max(rubric.checklist.min_judged, (expected.judged or (0, 0))[0])
     if total < least:
         message = f"{total} judged, at least {least} wanted: the query may be too narrow"
         yield _flag("too-narrow", query_id, message)
-    most = stated.judged or rubric.expected_per_query.judged
+    most = expected.judged or rubric.expected_per_query.judged
     if most and total > most[1]:
         yield _flag("many-judged", query_id, f"{total} judged, {span(most)} expected")
     yield from _relevant(query_id, judgments, rubric)
     lower = range(rubric.relevant_from, rubric.highly_relevant_from)
-    usual = stated.relevant or rubric.expected_per_query.relevant
+    usual = expected.relevant or rubric.expected_per_query.relevant
     middle = sum(judgment.grade in lower for judgment in judgments)
     if usual and lower and not usual[0] <= middle <= usual[1]:
         message = f"{middle} with {_grade_range(lower[0], lower[-1])}, {span(usual)} expected"
@@ -420,10 +420,12 @@ def _rationales(query_id: str, judgments: list[Judgment]) -> Iterator[Finding]:
     words = {judgment.doc_id: len(judgment.rationale.split()) for judgment in judgments}
     bare = [doc_id for doc_id, count in words.items() if count == 0]
     if bare:
-        yield _flag("no-rationale", query_id, f"{len(bare)} without a rationale: {_some(bare)}")
+        yield _flag(
+            "no-rationale", query_id, f"{len(bare)} without a rationale: {_some_names(bare)}"
+        )
     short = [doc_id for doc_id, count in words.items() if 0 < count < MIN_WORDS]
     if short:
-        message = f"{len(short)} with a rationale too short to check: {_some(short)}"
+        message = f"{len(short)} with a rationale too short to check: {_some_names(short)}"
         yield _flag("thin-rationale", query_id, message)
     stated = (judgment.rationale.strip() for judgment in judgments)
     for text, count in Counter(rationale for rationale in stated if rationale).items():
@@ -453,7 +455,7 @@ def _distribution(gold: GoldSet, targets: Targets) -> Iterator[Finding]:
                 yield _flag("type-spread", topic or gold.name, message)
 
 
-def _some(names: list[str]) -> str:
+def _some_names(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

@@ -56,16 +56,16 @@ def document_fingerprint(document: Document) -> str:
     return ":".join(hashlib.sha256(part.encode()).hexdigest()[:12] for part in parts)
 
 
-def changed_parts(seen: str, document: Document) -> tuple[str, ...]:
-    """The parts of a document that read otherwise than a judge saw them; `seen` is the fingerprint
+def changed_parts(fingerprint: str, document: Document) -> tuple[str, ...]:
+    """The parts of a document that read otherwise than a judge saw them; `fingerprint` is that
     that the vote keeps. Votes of earlier versions have one hash, which does not say which part."""
-    if not seen:
+    if not fingerprint:
         return ()
-    if ":" not in seen:
+    if ":" not in fingerprint:
         whole = [document.title, document.text, sorted(document.fields.items())]
-        unchanged = hashlib.sha256(msgspec.json.encode(whole)).hexdigest()[:16] == seen
+        unchanged = hashlib.sha256(msgspec.json.encode(whole)).hexdigest()[:16] == fingerprint
         return () if unchanged else ("title, text or fields",)
-    hashes = zip(seen.split(":"), document_fingerprint(document).split(":"), strict=False)
+    hashes = zip(fingerprint.split(":"), document_fingerprint(document).split(":"), strict=False)
     names = ("text", *READ_FIELDS)
     return tuple(name for name, (then, now) in zip(names, hashes, strict=False) if then != now)
 
@@ -121,24 +121,24 @@ def too_long(text: str, what: str = "the reason") -> str:
 
 def refuse_long(text: str, what: str = "the reason") -> None:
     """Refuse a reason that is too long; it is never cut."""
-    if told := too_long(text, what):
+    if problem := too_long(text, what):
         raise Declined(
-            "text_long", told, hint="Please shorten it.", n=len(text), most=LONGEST_REASON
+            "text_long", problem, hint="Please shorten it.", n=len(text), most=LONGEST_REASON
         )
 
 
 def is_reason(text: str, starts: Iterable[str] = ()) -> bool:
     """Whether a text is a reason; `starts` are the starts of sentences that the page offers."""
-    told = " ".join(text.split())
-    if told.endswith(":"):
+    reason = " ".join(text.split())
+    if reason.endswith(":"):
         return False
     for start in starts:
         bare = start.strip().rstrip(":")
-        if bare and told.startswith(bare):
-            added = told[len(bare) :]
+        if bare and reason.startswith(bare):
+            added = reason[len(bare) :]
             least = MIN_ADDED if added.startswith(":") else MIN_ADDED_WITHOUT_COLON
             return _words_and_letters(added)[1] >= least
-    words, letters = _words_and_letters(told)
+    words, letters = _words_and_letters(reason)
     return words > 1 and letters >= (MIN_LETTERS if words >= MIN_WORDS else MIN_LETTERS_OF_TWO)
 
 

@@ -26,7 +26,7 @@ from assay.workbench.agents import TOOLS, WRITING
 from assay.workbench.agents.documents import SearchFilters
 from assay.workbench.agents.gold_sets import get_rubric
 from assay.workbench.agents.runs import report_of
-from assay.workbench.agents.short_answers import written
+from assay.workbench.agents.short_answers import encode_answer
 from assay.workbench.judging import gold_sets as gold
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import known_engine
@@ -88,7 +88,7 @@ def output_schema(function: Callable[..., msgspec.Struct]) -> dict[str, Any]:
 
 def as_result(answer: msgspec.Struct) -> CallToolResult:
     """An answer as structured content, and as text without the indentation that the SDK adds."""
-    text = written(answer)
+    text = encode_answer(answer)
     return CallToolResult.model_validate(
         {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text)}
     )
@@ -222,10 +222,10 @@ def in_agents_words(error: AssayError) -> str:
     folders of this machine."""
     if not isinstance(error, InputError):
         return FOLDERS.sub("", str(error))
-    told = f"{error.where}: {error.message}" if error.where else error.message
+    message = f"{error.where}: {error.message}" if error.where else error.message
     advice = re.split(r"(?<=[.;])\s+", error.hint)
     useful = " ".join(part for part in advice if part and not COMMANDS.search(part))
-    return FOLDERS.sub("", f"{told}. {useful}".strip() if useful else told)
+    return FOLDERS.sub("", f"{message}. {useful}".strip() if useful else message)
 
 
 def _callable_by_agents(

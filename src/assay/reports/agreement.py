@@ -18,7 +18,7 @@ from assay.judging.agreement import (
     Confusion,
     WeightedKappa,
 )
-from assay.reports.grids import headed
+from assay.reports.grids import headed_table
 from assay.reports.numbers import signed
 
 KINDS = {
@@ -173,9 +173,9 @@ def _judges(agreement: Agreement) -> TitledTable:
         against = agreement.consensus[name]
         counts = (f"{judge.grades[grade]:,}" for grade in grades)
         leaning = LEANINGS.get(against.leaning, "")
-        said = (f"{against.pairs:,}", _brief(against.difference, sign=True), leaning)
+        bias = (f"{against.pairs:,}", _brief(against.difference, sign=True), leaning)
         row = _row_name(name, against.difference)
-        rows.append((row, judge.kind, f"{judge.votes:,}", *counts, f"{judge.unsure:,}", *said))
+        rows.append((row, judge.kind, f"{judge.votes:,}", *counts, f"{judge.unsure:,}", *bias))
     names = ("votes", *(f"grade {grade}" for grade in grades), "unsure", "shared")
     return TitledTable(
         title="Judges, and how far from the mean of the others",
@@ -234,16 +234,16 @@ def _row_name(name: str, *figures: AgreementFigure) -> str:
 
 
 def _value(figure: AgreementFigure) -> str:
-    return "–" if figure.value is None else _plain(figure.value, 3)
+    return "–" if figure.value is None else _without_sign(figure.value, 3)
 
 
 def _span(figure: AgreementFigure) -> str:
     if figure.interval is None:
         return "–"
-    return f"{_plain(figure.interval[0], 3)} to {_plain(figure.interval[1], 3)}"
+    return f"{_without_sign(figure.interval[0], 3)} to {_without_sign(figure.interval[1], 3)}"
 
 
-def _plain(value: float, digits: int) -> str:
+def _without_sign(value: float, digits: int) -> str:
     """What rounds to nothing has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
@@ -253,7 +253,8 @@ def _brief(figure: AgreementFigure | WeightedKappa, *, sign: bool = False) -> st
     if figure.value is None:
         return "–"
     shown = [
-        signed(n, 2) if sign else _plain(n, 2) for n in (figure.value, *(figure.interval or ()))
+        signed(n, 2) if sign else _without_sign(n, 2)
+        for n in (figure.value, *(figure.interval or ()))
     ]
     low_high = f",{NO_BREAK}".join(text.replace("0.", ".") for text in shown[1:])
     return f"{shown[0]}{NO_BREAK}({low_high})" if figure.interval else shown[0]
@@ -283,7 +284,7 @@ class _AgreementPage:
         """Names give way before figures do; a narrow screen breaks a cell rather than cut it."""
         yield from (Text(self.agreement.statement), Text())
         for part in agreement_tables(self.agreement):
-            table = headed(part.names[0], right=part.names[1:])
+            table = headed_table(part.names[0], right=part.names[1:])
             for column, name in zip(table.columns[1:], part.names[1:], strict=True):
                 column.no_wrap = options.max_width >= WIDE and bool(name)
             for row in part.rows:

@@ -82,9 +82,9 @@ def fault_rows(results: AnswerResults, words: Words) -> list[tuple[str, str, str
 
 def check_rows(results: AnswerResults, words: Words) -> list[tuple[str, str]]:
     """Each gate: its status, and what it found in words."""
-    tell = Sentences(words)
+    sentences = Sentences(words)
     checks = results.verdict.checks if results.verdict else ()
-    return [(check.status, tell.check(check)) for check in checks]
+    return [(check.status, sentences.check(check)) for check in checks]
 
 
 def _faults(results: AnswerResults) -> list[AnswerNote]:
@@ -153,8 +153,8 @@ def _markdown(results: AnswerResults, words: Words) -> str:
     if results.verdict:
         lines += ["", f"### {words('answers.gates')}", ""]
         lines += [
-            f"- **{words(f'statuses.{status}')}**: {_cell(said)}"
-            for status, said in check_rows(results, words)
+            f"- **{words(f'statuses.{status}')}**: {_cell(sentence)}"
+            for status, sentence in check_rows(results, words)
         ]
     lines += ["", f"### {words('answers.faults')}", ""]
     faults = fault_rows(results, words)
@@ -189,8 +189,8 @@ def _html(results: AnswerResults, words: Words) -> str:
         for name, value in figure_rows(results, words)
     )
     checks = "".join(
-        f"<li class={status}>{escape(words(f'statuses.{status}'))}: {escape(said)}</li>"
-        for status, said in check_rows(results, words)
+        f"<li class={status}>{escape(words(f'statuses.{status}'))}: {escape(sentence)}</li>"
+        for status, sentence in check_rows(results, words)
     )
     heads = "".join(
         f"<th scope=col>{escape(words(f'answers.{key}'))}</th>"
@@ -226,9 +226,9 @@ def _junit(results: AnswerResults, words: Words) -> str:
     for entry in results.per_answer:
         case = ElementTree.SubElement(suite, "testcase", classname="answers", name=_xml(entry.id))
         if notes := faults.get(entry.id):
-            said = "; ".join(f"{_fault(note, words)[1]}: {note.text[:120]}" for note in notes)
+            message = "; ".join(f"{_fault(note, words)[1]}: {note.text[:120]}" for note in notes)
             tag = "skipped" if passes else "failure"
-            ElementTree.SubElement(case, tag, message=_xml(said))
+            ElementTree.SubElement(case, tag, message=_xml(message))
     suite.set("tests", str(len(suite)))
     for total, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(total, str(len(suite.findall(f"testcase/{tag}"))))
@@ -252,8 +252,8 @@ def _csv(results: AnswerResults, words: Words) -> str:
         rows: list[tuple[object, ...]] = []
         for one in entry.citations:
             found = (one.exists, one.name, one.pinpoint, one.retrieved, one.in_force)
-            said = (reasons.get((entry.id, one.start, check)) for check in checks.split())
-            why = "; ".join(reason for reason in said if reason)
+            found_reasons = (reasons.get((entry.id, one.start, check)) for check in checks.split())
+            why = "; ".join(reason for reason in found_reasons if reason)
             at = (one.kind, one.start, one.end, one.text)
             rows.append((*at, *found, "", " ".join(one.targets[:3]), why))
         for quote in entry.quotes:

@@ -50,8 +50,8 @@ def _questions(report: ReportView) -> Iterator[list[Cell]]:
     yield [*head, *(f"{key}_before" for key in beside)]
     for line in report.queries:
         assert line.outcome is not None
-        told = (getattr(line.outcome.entry, name) for name in OF_ENTRY)
-        yield [line.query_id, line.text, *told, line.reason, *_before(report, line, beside)]
+        values = (getattr(line.outcome.entry, name) for name in OF_ENTRY)
+        yield [line.query_id, line.text, *values, line.reason, *_before(report, line, beside)]
 
 
 def _exact(value: float | None) -> str | None:

@@ -219,8 +219,8 @@ class PictureBar:
 def picture_of(title: str, bars: Sequence[PictureBar]) -> str:
     """Every figure on a line from 0 to 1."""
     rows = [(bar, range_mark(bar.value, bar.bounds), decimal(bar.value)) for bar in bars]
-    told = [(bar, mark, _with_bounds(said, bar)) for bar, mark, said in rows]
-    return _picture(title, told, ("0", "1"))
+    rows_with_spans = [(bar, mark, _with_bounds(span, bar)) for bar, mark, span in rows]
+    return _picture(title, rows_with_spans, ("0", "1"))
 
 
 def changes_of(title: str, bars: Sequence[PictureBar]) -> str:
@@ -238,11 +238,11 @@ def changes_of(title: str, bars: Sequence[PictureBar]) -> str:
     return _picture(title, rows, (f"{-reach:.2f}", f"{reach:+.2f}"))
 
 
-def _with_bounds(said: str, bar: PictureBar, write: Callable[[float | None], str] = decimal) -> str:
+def _with_bounds(span: str, bar: PictureBar, write: Callable[[float | None], str] = decimal) -> str:
     low, high = bar.bounds
     if low is None or high is None:
-        return said
-    return f"{said}  ({write(low)} to {write(high)})"
+        return span
+    return f"{span}  ({write(low)} to {write(high)})"
 
 
 def _picture(
@@ -261,9 +261,9 @@ def _picture(
             mark,
             LABEL_WIDTH + MARK_WIDTH + 14,
             PICTURE_TOP + PICTURE_ROW * place + 17,
-            said,
+            span,
         )
-        for place, (bar, mark, said) in enumerate(rows)
+        for place, (bar, mark, span) in enumerate(rows)
     ]
     height = PICTURE_TOP + PICTURE_ROW * len(rows) + 8
     head = Markup(
@@ -426,7 +426,7 @@ def _line_shapes(
     return shapes
 
 
-def moves(pairs: Sequence[tuple[int, int]], rows: int) -> Markup:
+def rank_moves(pairs: Sequence[tuple[int, int]], rows: int) -> Markup:
     """Lines from a rank on one side to a rank on the other, both counted from 1."""
     paths = [
         Markup(

@@ -13,12 +13,12 @@ from rich.text import Text
 STATUS_STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 
 
-def plain() -> Table:
+def bare_table() -> Table:
     """Columns without heads or lines."""
     return Table(box=None, pad_edge=False, show_header=False)
 
 
-def headed(*names: str, right: Sequence[str] = ()) -> Table:
+def headed_table(*names: str, right: Sequence[str] = ()) -> Table:
     """Columns with heads; those of `right` come last and are figures."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in names:
@@ -28,7 +28,7 @@ def headed(*names: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def unbroken(table: Table, *names: str) -> None:
+def keep_on_one_line(table: Table, *names: str) -> None:
     """Columns whose cells stay on one line; the others give way."""
     for column in table.columns:
         if column.header in names:

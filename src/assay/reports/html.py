@@ -59,7 +59,7 @@ def render(report: ReportView) -> str:
     template = template_environment().get_template(f"{report.kind}.html.j2")
     return template.render(
         report=report,
-        t=_Marked(words),
+        t=_MarkedWords(words),
         n=Numbers(words),
         words=words,
         tell=Sentences(words),
@@ -76,13 +76,13 @@ def render(report: ReportView) -> str:
         questions=_failed_first(report) if report.kind == "golden" else [],
         few=FEW,
         heading=heading,
-        plainly=_plainly(report.language),
+        plainly=_plain_namer(report.language),
         grade_class=_grade_class,
         receipt_json=_receipt_text(report),
     )
 
 
-class _Marked:
+class _MarkedWords:
     """Words are markup of ours; the facts in them are text."""
 
     def __init__(self, words: Words) -> None:
@@ -219,7 +219,7 @@ def _grade_class(grade: int | None) -> str:
     return "" if grade is None else f"g{min(max(grade, 0), 2)}"
 
 
-def _plainly(language: str) -> Callable[[str, str], str]:
+def _plain_namer(language: str) -> Callable[[str, str], str]:
     """A kind of query or a topic as the pages call it; other names stay as they are."""
     known = page_table("topics", language) | page_table("judge", language)
 

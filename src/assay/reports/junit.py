@@ -79,10 +79,10 @@ def _systems(report: ReportView) -> list[str]:
 
 def _add_answer(suite: ElementTree.Element, name: str, answer: ComparisonAnswer) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname="comparison", name=_text(name))
-    said = f"{answer.text}. {answer.change}"
+    sentence = f"{answer.text}. {answer.change}"
     if answer.verdict in ANSWERS:
-        ElementTree.SubElement(case, ANSWERS[answer.verdict], message=_text(said))
-    ElementTree.SubElement(case, "system-out").text = _text("\n".join((said, *answer.notes)))
+        ElementTree.SubElement(case, ANSWERS[answer.verdict], message=_text(sentence))
+    ElementTree.SubElement(case, "system-out").text = _text("\n".join((sentence, *answer.notes)))
 
 
 def _lost(report: ReportView, line: ReportQuery) -> bool:

@@ -17,9 +17,9 @@ from rich.text import Text
 
 from assay.core.types import Finding, Hit, Labelling, counted
 from assay.law.versions import mark_of
-from assay.reports.grids import Hanging, headed, plain
+from assay.reports.grids import Hanging, bare_table, headed_table
 from assay.reports.numbers import Numbers
-from assay.reports.wording import Sentences, told_why, words_note
+from assay.reports.wording import Sentences, hit_reasons_in_words, words_note
 from assay.reports.words import Words
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from assay.evaluation.reliability import CalibrationReport, Reliability
     from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport
     from assay.judging.labels import Dispute, Policy
-    from assay.judging.machine import Spent
+    from assay.judging.machine import Spending
     from assay.judging.next import Decision
     from assay.judging.spot_checks import Draw, ErrorRate, SpotCheck
     from assay.judging.validate import GoldPicture
@@ -54,7 +54,7 @@ SHOWN_NAMES = 60  # of a table inside a value
 def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> RenderableType:
     if not rows:
         return Text("nothing here yet", style="dim")
-    table = headed(*map(said, columns))
+    table = headed_table(*map(spoken_key, columns))
     for row in rows:
         values = (getattr(row, name) for name in columns)
         table.add_row(*("" if value in (None, "") else _figure(value) for value in values))
@@ -62,7 +62,7 @@ def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> Rende
 
 
 # keys that are no English once their underscores are gone; all others are
-SAID = {
+SPOKEN_KEYS = {
     "age_days": "age in days",
     "bytes": "size in bytes",
     "by_machine": "by machines alone",
@@ -83,9 +83,9 @@ SAID = {
 }
 
 
-def said(key: str) -> str:
+def spoken_key(key: str) -> str:
     """A key of the data as a person would say it; the path of a field stays a path."""
-    return SAID.get(key) or (key if "." in key else key.replace("_", " "))
+    return SPOKEN_KEYS.get(key) or (key if "." in key else key.replace("_", " "))
 
 
 def key_values(
@@ -93,27 +93,27 @@ def key_values(
 ) -> RenderableType:
     """Names and values, with inner tables one level deep; what is given `instead` stands in for the
     values of the same names."""
-    return _named(msgspec.to_builtins(page) | instead)
+    return _value_table(msgspec.to_builtins(page) | instead)
 
 
-def what_happened(page: msgspec.Struct, **instead: int | str) -> RenderableType:
+def nonzero_values(page: msgspec.Struct, **instead: int | str) -> RenderableType:
     """The same, without what is nought or empty."""
-    return _named(
+    return _value_table(
         {name: value for name, value in (msgspec.to_builtins(page) | instead).items() if value}
     )
 
 
-def _named(values: Mapping[str, object]) -> RenderableType:
-    table = plain()
+def _value_table(values: Mapping[str, object]) -> RenderableType:
+    table = bare_table()
     for name, value in values.items():
         if isinstance(value, dict) and value and all(one is None for one in value.values()):
             continue
         if isinstance(value, dict):
             shown = list(value.items())[:SHOWN_NAMES]
-            inner = ", ".join(f"{said(key)} {_figure(figure)}" for key, figure in shown)
-            table.add_row(Text(said(name), style="bold"), inner)
+            inner = ", ".join(f"{spoken_key(key)} {_figure(figure)}" for key, figure in shown)
+            table.add_row(Text(spoken_key(name), style="bold"), inner)
         elif not isinstance(value, list) or len(value) < 20:
-            table.add_row(Text(said(name), style="bold"), _figure(value))
+            table.add_row(Text(spoken_key(name), style="bold"), _figure(value))
     return table
 
 
@@ -122,13 +122,13 @@ def named_values(name: str, page: ExternalBacklog) -> RenderableType:
 
 
 def loaded_into(
-    loaded: msgspec.Struct, beside: Sequence[tuple[str, float | None, float | None]]
+    loaded: msgspec.Struct, figures: Sequence[tuple[str, float | None, float | None]]
 ) -> RenderableType:
     """What was loaded into an engine, and each measure on our own index and there."""
-    if not beside:
+    if not figures:
         return key_values(loaded)
-    table = headed("measure", "our index", "there")
-    for measure, own, there in beside:
+    table = headed_table("measure", "our index", "there")
+    for measure, own, there in figures:
         table.add_row(measure, _figure(own), _figure(there))
     return Group(key_values(loaded), Text(), table)
 
@@ -141,7 +141,7 @@ def _figure(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_figure, value))
     if isinstance(value, dict):
-        inner = ", ".join(f"{said(key)} {_figure(figure)}" for key, figure in value.items())
+        inner = ", ".join(f"{spoken_key(key)} {_figure(figure)}" for key, figure in value.items())
         return f"({inner})"
     if isinstance(value, float):
         return f"{value:,.3f}"
@@ -150,7 +150,7 @@ def _figure(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def spending(spent: Spent) -> str:
+def spending(spent: Spending) -> str:
     """What a machine judge used. Without prices the cost is not known, which is not 0."""
     cost = "not known" if spent.cost is None else f"{spent.cost:,.4f}"
     guessed = f", guessed {spent.guessed:,}" if spent.guessed else ""
@@ -160,14 +160,16 @@ def spending(spent: Spent) -> str:
 
 def checkup(page: msgspec.Struct) -> RenderableType:
     """Every part in a line or two; extras, corpora and engines in a line each."""
-    table = plain()
+    table = bare_table()
     for name, health in msgspec.to_builtins(page).items():
         if not isinstance(health, dict):
             continue
         status = health.get("status", "ok")
         if name == "extras":
             health = {
-                "tables": {one: {"": said} for one, said in health.items() if one != "status"}
+                "tables": {
+                    one: {"": health_text} for one, health_text in health.items() if one != "status"
+                }
             }
         engines = health.get("engines") if name == "engines" else None
         members = health.get("corpora") or health.get("tables") or engines or {}
@@ -175,9 +177,9 @@ def checkup(page: msgspec.Struct) -> RenderableType:
             key: value for key, value in health.items() if key != "status" and value is not members
         }
         style = "red" if status == "failed" else "green"
-        title = Text(said(name), style="bold")
-        told = "" if name == "extras" else _in_words(figures)
-        table.add_row(title, Text(status, style=style), told)
+        title = Text(spoken_key(name), style="bold")
+        text = "" if name == "extras" else _in_words(figures)
+        table.add_row(title, Text(status, style=style), text)
         for member, member_figures in members.items():
             table.add_row("", "", Text.assemble((member, "bold"), ": ", _in_words(member_figures)))
     return table
@@ -188,7 +190,7 @@ def _in_words(figures: Mapping[str, object]) -> str:
     for key, value in figures.items():
         flat |= value if isinstance(value, dict) else {key: value}
     shown = (
-        f"{said(key)} {_figure(value)}".strip()
+        f"{spoken_key(key)} {_figure(value)}".strip()
         for key, value in flat.items()
         if key != "fingerprint"
     )
@@ -196,7 +198,7 @@ def _in_words(figures: Mapping[str, object]) -> str:
 
 
 def findings_table(findings: Sequence[Finding]) -> RenderableType:
-    table = plain()
+    table = bare_table()
     for finding in findings:
         style = "bold red" if finding.level == "error" else "yellow"
         level, code = Text(finding.level, style=style), Text(finding.code, style="dim")
@@ -235,7 +237,7 @@ def document_page(document: LinkedDocument) -> RenderableType:
 
 def calibration_page(report: CalibrationReport) -> RenderableType:
     """The reliability curve of a corpus that was calibrated, with the figures around it."""
-    curve = headed("score of the first hit", right=("questions", "mean score", "right"))
+    curve = headed_table("score of the first hit", right=("questions", "mean score", "right"))
     for each in report.after.bins:
         curve.add_row(
             f"{each.low:.1f} to {each.high:.1f}",
@@ -308,21 +310,21 @@ def _hit_lines(hit: FoundDocument, *, explain: bool, scored: bool) -> list[Rende
     is_shown = scored and hit.score is not None
     score = (f"{hit.score:.2f}  " if is_shown else "", "bold cyan")
     title = Text(hit.title, style="bold")
-    texts = [Text(f"{' ' * INDENT}{text}") for text in shown_of(hit)]
+    texts = [Text(f"{' ' * INDENT}{text}") for text in shown_texts(hit)]
     for line in (title, *texts):
         line.highlight_words([*hit.words, *hit.in_title], style="underline", case_sensitive=False)
     lines = [Text.assemble(rank, score, title), *texts]
-    if why := told_why(hit.why):
+    if why := hit_reasons_in_words(hit.why):
         lines.append(Text(f"    Why: {why}", style="italic"))
     told = hit.told
     about = [*told.statutes, told.date, told.by, hit.doc_id]
     lines.append(Text(f"    {' · '.join(filter(None, about))}", style="dim"))
     if explain:
-        lines += [Text(f"      {reason}", style="dim") for reason in _why(hit)]
+        lines += [Text(f"      {reason}", style="dim") for reason in _reason_lines(hit)]
     return [*(Hanging(line, INDENT) for line in lines), Text()]
 
 
-def shown_of(hit: FoundDocument) -> list[str]:
+def shown_texts(hit: FoundDocument) -> list[str]:
     """The answer first, then what was asked, then the passage where it says more of the question
     than they do; the passage alone where there is neither. Last, a question like the one asked that
     the document is known to answer: of what is less likely, this alone."""
@@ -330,11 +332,11 @@ def shown_of(hit: FoundDocument) -> list[str]:
     if hit.less_likely:
         return [f"Answers: {told.answers}"] if told.answers else []
     shown = [told.answer, f"Asked: {told.question}" if told.question else ""]
-    said = " ".join(shown).casefold()
-    says_more = any(word not in said for word in hit.words)
-    if hit.snippet and (not said.strip() or says_more):
+    words_shown = " ".join(shown).casefold()
+    says_more = any(word not in words_shown for word in hit.words)
+    if hit.snippet and (not words_shown.strip() or says_more):
         bare = hit.snippet.removesuffix(" …").casefold()
-        repeated = bare in said or bare.startswith(told.question[:SAME].casefold() or "\0")
+        repeated = bare in words_shown or bare.startswith(told.question[:SAME].casefold() or "\0")
         shown.append("" if repeated else hit.snippet)
     shown.append(f"Answers: {told.answers}" if told.answers else "")
     return [text for text in shown if text]
@@ -358,7 +360,7 @@ SIGNALS = {
 }
 
 
-def _why(hit: FoundDocument) -> list[str]:
+def _reason_lines(hit: FoundDocument) -> list[str]:
     """What put a hit there, one reason a line, with how strongly."""
     reasons = [f"words in common: {', '.join(hit.words[:8])}"] if hit.words else []
     reasons += [f"citations in common: {', '.join(hit.citations)}"] if hit.citations else []
@@ -371,7 +373,7 @@ def _why(hit: FoundDocument) -> list[str]:
 
 
 def citations_table(citations: Sequence[Resolved]) -> RenderableType:
-    table = headed("span", "text", "normal form", "status", "target or reason")
+    table = headed_table("span", "text", "normal form", "status", "target or reason")
     for row in citations:
         cited, more = row.citation, len(row.targets) - SHOWN_TARGETS
         named = [_with_status(target, row) for target in row.targets[:SHOWN_TARGETS]]
@@ -400,7 +402,7 @@ def stats_table(picture: GoldPicture) -> RenderableType:
     size = f"  {picture.queries} queries, {picture.judgments:,} judgments"
     rubric = f"rubric {picture.rubric or 'not named'}"
     about = f"{size}, {rubric}, {picture.rationales:.0%} with a rationale"
-    grades = plain()
+    grades = bare_table()
     for grade, count in picture.grades.items():
         share = count / max(picture.judgments, 1)
         bar = Text("█" * round(share * 40), style="cyan")
@@ -429,7 +431,7 @@ def _rubric_versions(picture: GoldPicture) -> list[Text]:
 
 def _topics_by_type(picture: GoldPicture) -> RenderableType:
     types = list(picture.types) or [""]
-    grid = headed("queries by topic", right=[name or "no type" for name in types])
+    grid = headed_table("queries by topic", right=[name or "no type" for name in types])
     grid.add_column("all", justify="right", style="bold")
     for topic, row in picture.topics.items():
         counts = [str(row.get(name, 0)) for name in types]
@@ -473,7 +475,7 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
         need = f"About {count}, in this order, should make it {decision.level:.0%} certain."
     elif decision.as_judged:
         need = "These unjudged documents weigh most."
-    table = headed("query", "document", "rank A", "rank B", "narrows by")
+    table = headed_table("query", "document", "rank A", "rank B", "narrows by")
     for pair in decision.pairs[:limit]:
         ranks = [str(rank) if rank else "–" for rank in (pair.rank_a, pair.rank_b)]
         table.add_row(pair.query_id, pair.doc_id, *ranks, f"{pair.narrowing:.1%}")
@@ -490,7 +492,7 @@ def _not_asked_again(decision: Decision, limit: int) -> Iterator[RenderableType]
             "vote. `assay gold adjudicate` takes rulings.",
             style="yellow",
         )
-        table = headed("query", "document", "rank A", "rank B")
+        table = headed_table("query", "document", "rank A", "rank B")
         for pair in decision.rulings[:limit]:
             ranks = [str(rank) if rank else "–" for rank in (pair.rank_a, pair.rank_b)]
             table.add_row(pair.query_id, pair.doc_id, *ranks)
@@ -533,7 +535,7 @@ def proposal(proposed: Proposal) -> RenderableType:
     """The table to paste, what it reads, and what else could be read."""
     lines = [f"[engines.{proposed.name}]", *proposed.table.splitlines()]
     parts = [*_section("Write into assay.toml", lines)]
-    table = headed("path", "in the first result", "used as", "or as")
+    table = headed_table("path", "in the first result", "used as", "or as")
     for one in proposed.mapping.fields:
         used = [part for part, path in proposed.mapping.keys.items() if path == one.path]
         others = [part for part in one.parts if part not in used]
@@ -561,7 +563,7 @@ def _body(text: str) -> list[str]:
 
 
 def _hits(hits: Sequence[Hit]) -> RenderableType:
-    table = headed("rank", "id", "score", "title")
+    table = headed_table("rank", "id", "score", "title")
     for rank, hit in enumerate(hits, start=1):
         score = "" if hit.score is None else f"{hit.score:.4g}"
         table.add_row(str(rank), hit.doc_id, score, hit.title)
@@ -591,27 +593,27 @@ def _in_toml(value: object) -> str:
 SHOWN_PAIRS = 20  # disagreements, and labels that were found wrong
 
 
-def disputes_page(found: Sequence[Dispute]) -> RenderableType:
+def disputes_page(disputes: Sequence[Dispute]) -> RenderableType:
     """Each pair with what every judge said of it."""
     from assay.judging.labels import opinion_line
 
-    if not found:
+    if not disputes:
         return Text("no pairs need a ruling")
     lines = list[Text]()
-    for dispute in found[:SHOWN_PAIRS]:
+    for dispute in disputes[:SHOWN_PAIRS]:
         far = f", {counted(dispute.apart, 'grade')} apart" if dispute.apart else ""
         head = f"{dispute.query_id} {dispute.doc_id} ({dispute.why}{far})"
         lines += [Text(head, style="bold"), Text(f"  {dispute.query}")]
-        lines += [Text(f"  - {opinion_line(said)}") for said in dispute.votes]
-    if len(found) > SHOWN_PAIRS:
+        lines += [Text(f"  - {opinion_line(opinion)}") for opinion in dispute.votes]
+    if len(disputes) > SHOWN_PAIRS:
         lines.append(
-            Text(f"… and {len(found) - SHOWN_PAIRS} more: --json or --output has them all")
+            Text(f"… and {len(disputes) - SHOWN_PAIRS} more: --json or --output has them all")
         )
     return Group(*lines)
 
 
 def policy_page(policy: Policy, labelling: Labelling, labels: int, status: str) -> RenderableType:
-    table = plain()
+    table = bare_table()
     table.add_row("policy", policy.name)
     table.add_row("counts", ", ".join(policy.counts))
     if policy.seniors:
@@ -625,17 +627,17 @@ def policy_page(policy: Policy, labelling: Labelling, labels: int, status: str) 
     return table
 
 
-def draw_page(drawn: Draw) -> RenderableType:
-    counts = Counter(pair.grade for pair in drawn.pairs)
-    table = headed("grade", "labels", "drawn")
-    for grade, labels in drawn.labels.items():
+def draw_page(draw: Draw) -> RenderableType:
+    counts = Counter(pair.grade for pair in draw.pairs)
+    table = headed_table("grade", "labels", "drawn")
+    for grade, labels in draw.labels.items():
         table.add_row(str(grade), f"{labels:,}", str(counts[grade]))
     return table
 
 
 def spot_check_page(checked: SpotCheck) -> RenderableType:
     """The error rate of the set, by grade, and the labels that were found wrong."""
-    table = headed("grade", "labels", "judged", "wrong", "error rate", "95% interval")
+    table = headed_table("grade", "labels", "judged", "wrong", "error rate", "95% interval")
     for part in checked.by_grade:
         counts = (f"{part.labels:,}", str(part.judged), str(part.wrong))
         table.add_row(str(part.grade), *counts, *_rate(part.error_rate))
@@ -693,7 +695,7 @@ class ProjectStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def project_status(place: ProjectStatus) -> RenderableType:
-    table = plain()
+    table = bare_table()
     if place.configured:
         table.add_row("gold sets", _names(place.sets))
         table.add_row("engines", _names(place.engines))
@@ -735,7 +737,7 @@ def benchmark_list(rows: Sequence[BenchmarkCard]) -> RenderableType:
 def benchmark_report(report: BenchmarkReport) -> RenderableType:
     """The scores of an engine on a benchmark, and those of others."""
     numbers = Numbers(Words("en"))
-    table = headed("measure", right=("value", "95% interval", "published"))
+    table = headed_table("measure", right=("value", "95% interval", "published"))
     for score in report.scores:
         others = "\n".join(
             f"{each.value:.3f} {each.system} ({each.source}, {each.date})"

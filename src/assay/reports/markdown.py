@@ -284,8 +284,8 @@ class _Golden:
         """What was found in the set before the run."""
         findings = self.report.findings
         if findings:
-            told = (f"- {where}: {inline(message)}" for where, message in findings)
-            yield from _section(self.say("findings"), told)
+            lines = (f"- {where}: {inline(message)}" for where, message in findings)
+            yield from _section(self.say("findings"), lines)
 
     def _changes(self) -> Lines:
         """What broke and what was repaired against other results."""
@@ -295,8 +295,8 @@ class _Golden:
         notes = [f"- {'; '.join(changes.warnings)}"] if changes.warnings else []
         yield from _section(self.say("changes", name=changes.baseline), notes)
         for answer in self.report.answers:
-            told = " ".join(marked(each) for each in (answer.change, *answer.notes))
-            yield f"- **{marked(answer.text)}.** {told}"
+            text = " ".join(marked(each) for each in (answer.change, *answer.notes))
+            yield f"- **{marked(answer.text)}.** {text}"
         for rate in changes.figures:
             yield f"- {rate.name}: {self._moved(rate)}"
         yield f"- {self.say('both_fail', n=changes.both_fail)}"
@@ -502,12 +502,12 @@ def _worst(pairs: Sequence[CommentedRun]) -> str:
 
 def _all_the_same(pairs: Sequence[CommentedRun]) -> str:
     """What a pass leaves in doubt, which the table names the engine of."""
-    doubts = [_but(pair.results) for pair in pairs if pair.results is not None]
+    doubts = [_caveat_of_pass(pair.results) for pair in pairs if pair.results is not None]
     found = [doubt for doubt in doubts if doubt]
     return found[0] if _worst(pairs) == NAMES["pass"] and found else ""
 
 
-def _but(results: Results | AnswerResults) -> str:
+def _caveat_of_pass(results: Results | AnswerResults) -> str:
     """What keeps a pass from being a yes: the pages say it in their headline."""
     verdict = results.verdict
     if verdict is None or verdict.status != "pass" or isinstance(results, AnswerResults):
@@ -527,7 +527,7 @@ def _row(pair: CommentedRun) -> str:
         status = pair.results.verdict.status if pair.results.verdict else None
         return f"{names} {NAMES[status]} | {marked(headline(pair.results))} | – |"
     report = view(pair.results)
-    verdict, figure = f"{NAMES[report.status]}{_but(pair.results)}", _deciding(report)
+    verdict, figure = f"{NAMES[report.status]}{_caveat_of_pass(pair.results)}", _deciding(report)
     if figure is None or figure.value is None:
         return f"{names} {verdict} | – | – |"
     numbers, (low, high) = Numbers(Words("en")), figure.bounds
@@ -564,7 +564,7 @@ def _change(report: ReportView, figure: ReportFigure, answer: ComparisonAnswer |
         return stale or "–"
     asked = "questions" if report.kind == "golden" else "queries"
     over = f"{baseline.n} {asked} judged alike: {stale}" if stale else f"{baseline.n} {asked}"
-    said = f"**{FOUND[answer.verdict]}**: " if answer is not None else ""
+    lead = f"**{FOUND[answer.verdict]}**: " if answer is not None else ""
     p = f", p {p_value(baseline.p[figure.key])}" if figure.key in baseline.p else ""
     low, high = baseline.intervals.get(figure.key, (None, None))
     between = (
@@ -572,7 +572,7 @@ def _change(report: ReportView, figure: ReportFigure, answer: ComparisonAnswer |
     )
     change = _moved(report, baseline.delta[figure.key])
     unit = " points" if report.kind == "golden" else ""
-    return f"{said}{change}{unit}{between}{p}, {over}"
+    return f"{lead}{change}{unit}{between}{p}, {over}"
 
 
 def _moved(report: ReportView, change: float) -> str:
@@ -583,8 +583,8 @@ def _moved(report: ReportView, change: float) -> str:
 def _stale(report: ReportView) -> str:
     """Why the baseline is not of the same, in words: whoever reads a comment has no use for
     fingerprints."""
-    told = [words for mark, words in STALE.items() if mark in report.stale]
-    return ", and ".join(told) or marked(report.stale)
+    reasons = [words for mark, words in STALE.items() if mark in report.stale]
+    return ", and ".join(reasons) or marked(report.stale)
 
 
 # ── what to look at ───────────────────────────────────────────────────────────────────────────────
@@ -598,7 +598,7 @@ def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
     if isinstance(pair.results, AnswerResults):
         yield from _faulty(pair.results, texts)
         return
-    report = view(_unnamed(pair.results))
+    report = view(_without_names(pair.results))
     for check in report.checks:
         if check.status != "pass" and check.counts:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
@@ -607,7 +607,7 @@ def _details(pair: CommentedRun, texts: bool) -> Iterator[str]:
     if report.intervals_note:
         yield f"- {marked(report.intervals_note)}"
     if pair.comparison is not None:
-        yield from _doubtful(pair)
+        yield from _doubt_lines(pair)
         yield from _broken(pair.comparison, texts)
     if report.judge_next:
         asked = "; ".join(f"`{_code(q)}` `{_code(d)}`" for q, d in report.judge_next[:PAIRS])
@@ -629,17 +629,17 @@ def _faulty(results: AnswerResults, texts: bool) -> Iterator[str]:
             yield f"- {NAMES[check.status]}: {marked(check.message)}"
     faults = faults_of(results)
     for id, notes in list(faults.items())[:BROKEN]:
-        told = [
+        lines = [
             words(f"answers.fault_{note.value}")
             + (f" “{marked(note.text[:LETTERS])}”" if texts and note.text else "")
             for note in notes
         ]
-        yield f"- `{_code(id)}`: {'; '.join(dict.fromkeys(told))}"
+        yield f"- `{_code(id)}`: {'; '.join(dict.fromkeys(lines))}"
     if len(faults) > BROKEN:
         yield f"- {len(faults) - BROKEN} more answers with faults"
 
 
-def _unnamed(results: Results) -> Results:
+def _without_names(results: Results) -> Results:
     """A comment may be read by everybody, and names no judge."""
     verdict = results.verdict
     if verdict is None or verdict.one_judge is None:
@@ -649,14 +649,14 @@ def _unnamed(results: Results) -> Results:
     return msgspec.structs.replace(results, verdict=unnamed)
 
 
-def _doubtful(pair: CommentedRun) -> Iterator[str]:
+def _doubt_lines(pair: CommentedRun) -> Iterator[str]:
     """The whole answer where one word and the interval beside it would mislead: a change that is
     proven on these queries alone, or a loss that a pass hides."""
     answer, comparison = _answer(pair), pair.comparison
     if answer is None or comparison is None:
         return
-    tell, head = Sentences(Words("en")), headlines(comparison)[0]
-    if caveats(head, comparison, tell):
+    sentences, head = Sentences(Words("en")), headlines(comparison)[0]
+    if caveats(head, comparison, sentences):
         yield f"- {marked(answer.text)}."
 
 
@@ -674,15 +674,15 @@ def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:
 
 
 def _documents(moved: Moved, *, graded: bool) -> str:
-    said = []
+    sentences = []
     for verb, documents in (("in", moved.entered), ("out", moved.left)):
         shown = ", ".join(
             f"`{_code(doc_id)}`"
             + (f" ({'unjudged' if grade is None else grade})" if graded else "")
             for doc_id, grade in documents[:DOCUMENTS]
         )
-        said += [f"{verb} {shown}"] if shown else []
-    return f"; {'; '.join(said)}" if said else ""
+        sentences += [f"{verb} {shown}"] if shown else []
+    return f"; {'; '.join(sentences)}" if sentences else ""
 
 
 def _code(name: str) -> str:

@@ -78,8 +78,8 @@ class Numbers:
         if self._words.is_english:
             return f"{at:%Y-%m-%d %H:%M}{zone}"
         shape = str(self._words.entry("language.moment"))
-        said = {"day": at.day, "month": at.month, "year": at.year, "hour": at.hour}
-        return self._words.isolated(shape.format(minute=f"{at.minute:02}", **said) + zone)
+        fields = {"day": at.day, "month": at.month, "year": at.year, "hour": at.hour}
+        return self._words.isolated(shape.format(minute=f"{at.minute:02}", **fields) + zone)
 
     def day(self, text: str) -> str:
         """A date as the language writes it: 1.5.2015. Anything else stays as it is."""

@@ -32,7 +32,7 @@ from assay.core.results import (
     standing_line,
 )
 from assay.evaluation.measures import MEASURES, Measure, parse_measure
-from assay.reports.grids import STATUS_STYLES, headed, plain, unbroken
+from assay.reports.grids import STATUS_STYLES, bare_table, headed_table, keep_on_one_line
 from assay.reports.numbers import Numbers, is_rate, short
 from assay.reports.shapes import ReportFigure, ReportQuery, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, machine_block, view
@@ -82,7 +82,7 @@ def _machine(report: ReportView) -> Iterator[RenderableType]:
     if report.machine_estimate is None:
         return
     block = machine_block(report, report.machine_estimate)
-    table = headed(block.head[0], right=block.head[1:])
+    table = headed_table(block.head[0], right=block.head[1:])
     for row in block.rows:
         table.add_row(*row)
     yield from (Text(), Text(block.title, style="bold"), Text(block.lead, style="dim"), Text())
@@ -99,7 +99,7 @@ def _title(report: ReportView, say: Words) -> Text:
 
 
 def _measure_table(first: str, figures: Sequence[ReportFigure]) -> Table:
-    table = headed()
+    table = headed_table()
     table.add_column(first, min_width=18)
     table.add_column("n", justify="right", style="dim")
     for figure in figures:
@@ -298,9 +298,9 @@ def baseline_line(
         key = "uncommitted" if git.dirty else "commit"
         commit = words(f"command.{key}", commit=git.commit[:12])
     status = words("command.standing", standing=standing) if standing else ""
-    said = [words("command.by", by=recorded.by), commit, status]
+    parts = [words("command.by", by=recorded.by), commit, status]
     key = "first_baseline" if is_first else "baseline_written"
-    return words(f"command.{key}", path=path, facts=", ".join(filter(None, said)))
+    return words(f"command.{key}", path=path, facts=", ".join(filter(None, parts)))
 
 
 # ── golden sets ───────────────────────────────────────────────────────────────────────────────────
@@ -310,10 +310,10 @@ def golden_card(report: ReportView) -> RenderableType:
     """The pass/fail card: rates with intervals, gates, and what failed, MUST first."""
     say = Words(report.language)
     numbers = Numbers(say)
-    rates = plain()
+    rates = bare_table()
     for figure in filter(None, map(report.figure, GOLDEN_ROWS)):
         rates.add_row(*_golden_rate(figure, numbers))
-    gates = plain()
+    gates = bare_table()
     for check in report.checks:
         status = Text(say(f"statuses.{check.status}"), style=STATUS_STYLES[check.status])
         gates.add_row(status, check.message)
@@ -342,15 +342,15 @@ def _golden_rate(figure: ReportFigure, numbers: Numbers) -> tuple[str, Text, Tex
     """A figure as every page tells it, with its interval; scores and latencies have none here."""
     value, between = numbers.figure(figure.key, figure.value), ""
     if None not in figure.bounds and (is_rate(figure.key) or figure.key == MEAN_KEY):
-        told = numbers.percents if is_rate(figure.key) else numbers.span
-        between = told(figure.bounds)
+        format_bounds = numbers.percents if is_rate(figure.key) else numbers.span
+        between = format_bounds(figure.bounds)
     return figure.title, Text(value, style="bold"), Text(between, style="dim")
 
 
 def _failures(failed: Sequence[ReportQuery], say: Words) -> Iterator[RenderableType]:
     if not failed:
         return
-    table = plain()
+    table = bare_table()
     for question in failed[:SHOWN_FAILURES]:
         is_must = question.outcome is not None and question.outcome.entry.must
         table.add_row(
@@ -371,8 +371,8 @@ def _robustness(
     if robustness is None:
         return
     names = ("n", say("passed"), say("interval"), say("unperturbed"), say("drop_brief"))
-    table = headed(say("perturbation_brief"), right=names)
-    unbroken(table, say("interval"))
+    table = headed_table(say("perturbation_brief"), right=names)
+    keep_on_one_line(table, say("interval"))
     named = [(say.perturbation(name), row) for name, row in robustness.by_perturbation.items()]
     every = [*named, (say("all_brief"), robustness.overall)]
     for name, row in every:
@@ -386,8 +386,8 @@ def _robustness(
         )
     yield from (Text(), Text(say("golden.robustness"), style="bold"), table)
     families = list(map(say.perturbation, robustness.worst_families))
-    told = {"worst": families, "break_most": robustness.worst_parents}
-    for key, worst in told.items():
+    values = {"worst": families, "break_most": robustness.worst_parents}
+    for key, worst in values.items():
         if worst:
             yield Text(say(f"terminal.{key}", names=", ".join(worst)), style="yellow")
 
@@ -400,7 +400,7 @@ def verdict_lines(
 ) -> RenderableType:
     """The verdict on top, then every gate with what it found. `files` are the results and the
     baseline that it is about, for the command that lists what to judge."""
-    table = plain()
+    table = bare_table()
     for check in sorted(verdict.checks, key=_worst_first):
         message = Sentences(Words("en")).check(check)
         table.add_row(Text(check.status.upper(), style=STATUS_STYLES[check.status]), message)
@@ -410,8 +410,8 @@ def verdict_lines(
     settling = (Text(line, style="yellow") for line in _what_would_settle(verdict, files))
     provisos = [f"The gold set is {verdict.note}." if verdict.note else ""]
     provisos.append(Sentences(Words("en")).one_judge(verdict.one_judge))
-    told = (Text(proviso, style="yellow") for proviso in provisos if proviso)
-    return Group(*shown, table, *told, *settling)
+    lines = (Text(proviso, style="yellow") for proviso in provisos if proviso)
+    return Group(*shown, table, *lines, *settling)
 
 
 def _worst_first(check: Check) -> int:
@@ -461,7 +461,7 @@ def _explain_query(entry: GradedEntry, lines: Sequence[MeasureLine]) -> Renderab
     reason = [Text(entry.reason, style="yellow")] if entry.reason else []
     grades = " ".join(map(str, entry.judged)) or "nothing yet"
     judged = f"judged for this query, best first: {grades}"
-    sums = plain()
+    sums = bare_table()
     for line in lines:
         value = entry.metrics.get(line.key)
         sums.add_row(
@@ -476,7 +476,7 @@ def _explain_query(entry: GradedEntry, lines: Sequence[MeasureLine]) -> Renderab
 
 def _ranking(entry: GradedEntry, deepest: int) -> Table:
     """Rank by rank, what each hit adds to DCG."""
-    table = headed()
+    table = headed_table()
     for name in ("rank", "document", "grade", "1/log2(rank+1)", "grade/log2(rank+1)", "sum"):
         table.add_column(name, justify="left" if name == "document" else "right")
     total = 0.0
@@ -528,25 +528,25 @@ def _dcg(grades: Sequence[int], measure: Measure) -> float:
 
 def _explain_question(entry: GoldenEntry) -> RenderableType:
     """What it asked for, and every hit with whether it was that."""
-    tell = Sentences(Words("en"))
+    sentences = Sentences(Words("en"))
     evidence = entry.stated.get("evidence")
     stated = {
-        "expected": tell.expected(entry),
+        "expected": sentences.expected(entry),
         "looked at": f"the top {entry.k}, with a score of at least {entry.min_score:g}",
         "answered": "nothing: the engine abstained" if entry.abstained else "",
         "evidence": ", ".join(map(str, evidence)) if isinstance(evidence, list) else evidence,
         "as of": entry.as_of,
     }
-    asked = plain()
+    asked = bare_table()
     for name, value in stated.items():
         if value:
             asked.add_row(Text(name, style="dim"), str(value))
-    table = headed()
+    table = headed_table()
     for name in ("rank", "hit", "what it is"):
         table.add_column(name, justify="right" if name == "rank" else "left")
     for rank, hit in enumerate(entry.hits[: max(entry.k, SHOWN_HITS)], start=1):
         style = "dim" if rank > entry.k else "green" if hit.match == "expected" else ""
-        table.add_row(str(rank), tell.hit(hit), hit.match, style=style)
+        table.add_row(str(rank), sentences.hit(hit), hit.match, style=style)
     need = " [MUST]" if entry.must else ""
     head = Text.assemble((entry.query_id, "bold"), f"{need}  {entry.query_text}")
     verdict = Text.assemble(

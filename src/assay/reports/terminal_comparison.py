@@ -14,7 +14,7 @@ from assay.evaluation.comparison import Comparison, Difference, Leaderboard, Sli
 from assay.evaluation.planning import MOST, Need, Plan
 from assay.evaluation.statistics import SMALL
 from assay.evaluation.trends import Event, Kind, Trend
-from assay.reports.grids import STATUS_STYLES, Hanging, headed, unbroken
+from assay.reports.grids import STATUS_STYLES, Hanging, headed_table, keep_on_one_line
 from assay.reports.numbers import Numbers, change_span, is_rate, p_value, short, signed
 from assay.reports.shapes import ComparisonAnswer
 from assay.reports.view import heading
@@ -33,15 +33,20 @@ TREND_RULE = (
 
 def comparison_table(comparison: Comparison) -> RenderableType:
     """The answer, the figures by measure, then the queries that moved most."""
-    tell = Sentences(Words("en"))
-    notes = (*comparison.warnings, *tell.rulings(comparison.rulings))
+    sentences = Sentences(Words("en"))
+    notes = (*comparison.warnings, *sentences.rulings(comparison.rulings))
     shown: list[RenderableType] = [Text(note, style="yellow") for note in notes]
     if comparison.gold_status:
         shown += [Text(f"Gold set {comparison.gold_status}.", style="yellow"), Text()]
     if comparison.leaderboard is not None:
         shown += _leaderboard(comparison.leaderboard)
-    told = zip(comparison.systems, answers(comparison, tell), powers(comparison, tell), strict=True)
-    for system, answer, power in told:
+    rows = zip(
+        comparison.systems,
+        answers(comparison, sentences),
+        powers(comparison, sentences),
+        strict=True,
+    )
+    for system, answer, power in rows:
         shown += _against_baseline(comparison, system, answer, power)
         shown += _moved(comparison, system)
     return Group(*shown)
@@ -51,8 +56,8 @@ def _against_baseline(
     comparison: Comparison, system: str, answer: ComparisonAnswer, power: str
 ) -> Iterator[RenderableType]:
     figures = ("n", "before", "now", "change", "95% interval")
-    table = headed("measure", right=figures)
-    unbroken(table, *figures)
+    table = headed_table("measure", right=figures)
+    keep_on_one_line(table, *figures)
     for name in ("p", "w/t/l"):
         table.add_column(name, justify="right", no_wrap=True)
     rows = [row for row in comparison.differences if row.system == system]
@@ -121,19 +126,19 @@ def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> It
 
 def _decided_by(comparison: Comparison, head: Difference) -> str:
     """Which measure decides, and what correcting for several comparisons makes of it."""
-    said = f"{comparison.headline} decides; the other measures are for information."
+    sentence = f"{comparison.headline} decides; the other measures are for information."
     if comparison.tests > 1:
         between = change_span(head.low_adjusted, head.high_adjusted)
-        said += (
+        sentence += (
             f" Corrected for {comparison.tests} comparisons (Holm), its p is "
             f"{p_value(head.p_adjusted)} and its interval {between}."
         )
-    return said + (" Intervals and p are for the worst case." if comparison.worst_case else "")
+    return sentence + (" Intervals and p are for the worst case." if comparison.worst_case else "")
 
 
 def _margin(row: Difference, margin: float) -> str:
     """What two one-sided tests say."""
-    said = {
+    sentence_of = {
         "equivalent": f"EQUIVALENT: the change lies within {margin:g} either way",
         "no worse": f"NO WORSE: it fell by less than {margin:g}, if at all",
         "worse": f"WORSE: it fell by more than {margin:g}",
@@ -141,7 +146,7 @@ def _margin(row: Difference, margin: float) -> str:
         "open": f"INCONCLUSIVE whether it fell by less than {margin:g}: unjudged documents could "
         "change that",
     }[row.equivalence or "not shown"]
-    return f"{said} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
+    return f"{sentence_of} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
 
 
 def _moved(comparison: Comparison, system: str) -> Iterator[RenderableType]:
@@ -150,7 +155,9 @@ def _moved(comparison: Comparison, system: str) -> Iterator[RenderableType]:
         return
     graded = not is_golden(comparison)
     grade = " (grade)" if graded else ""
-    table = headed("query", comparison.headline, f"entered the top 10{grade}", f"left it{grade}")
+    table = headed_table(
+        "query", comparison.headline, f"entered the top 10{grade}", f"left it{grade}"
+    )
     for query in moved:
         change = query.value - query.baseline
         table.add_row(
@@ -162,12 +169,12 @@ def _moved(comparison: Comparison, system: str) -> Iterator[RenderableType]:
     yield from (Text("The queries that moved most", style="bold"), table)
 
 
-def _documents(found: Sequence[tuple[str, int | None]], *, graded: bool) -> str:
+def _documents(documents: Sequence[tuple[str, int | None]], *, graded: bool) -> str:
     shown = [
         f"{doc_id} ({'?' if grade is None else grade})" if graded else doc_id
-        for doc_id, grade in found[:SHOWN_DOCUMENTS]
+        for doc_id, grade in documents[:SHOWN_DOCUMENTS]
     ]
-    more = f" +{len(found) - SHOWN_DOCUMENTS}" if len(found) > SHOWN_DOCUMENTS else ""
+    more = f" +{len(documents) - SHOWN_DOCUMENTS}" if len(documents) > SHOWN_DOCUMENTS else ""
     return ", ".join(shown) + more
 
 
@@ -175,15 +182,15 @@ def _documents(found: Sequence[tuple[str, int | None]], *, graded: bool) -> str:
 
 
 def _leaderboard(board: Leaderboard) -> Iterator[RenderableType]:
-    table = headed("", "system", right=(board.measure, "95% interval"))
+    table = headed_table("", "system", right=(board.measure, "95% interval"))
     table.add_column("0 … 1", no_wrap=True)
     table.add_column("group", no_wrap=True)
-    unbroken(table, board.measure, "95% interval")
+    keep_on_one_line(table, board.measure, "95% interval")
     table.columns[1].overflow = "fold"  # a name is never cut short
     numbers = Numbers(Words("en"))
-    told = numbers.percents if is_rate(board.measure) else numbers.span
+    format_bounds = numbers.percents if is_rate(board.measure) else numbers.span
     for place, row in enumerate(board.places, start=1):
-        between = "" if row.low is None else told((row.low, row.high))
+        between = "" if row.low is None else format_bounds((row.low, row.high))
         value, drawn = (
             numbers.figure(board.measure, row.value),
             _drawn_interval(row.value, row.low, row.high),
@@ -219,18 +226,18 @@ def _cell_of(value: float) -> int:
 
 
 def _slice_leads(board: Leaderboard) -> Iterator[Text]:
-    told = [each for each in board.slices if each.is_shown]
+    shown_slices = [each for each in board.slices if each.is_shown]
     if not board.slices:
         return
     best = board.places[0].system
-    if not told:
+    if not shown_slices:
         yield Text(f"No slice is shown to differ from {best} in either direction.", style="dim")
         return
     yield Text(
         f"By slice, against {best}, drawn towards the difference over all queries. The chance that "
         "any of these is a false alarm is 5% at most:"
     )
-    for each in sorted(told, key=lambda one: (one.system, one.shrunk)):
+    for each in sorted(shown_slices, key=lambda one: (one.system, one.shrunk)):
         yield Text(f"  {_slice_lead(each)}")
 
 
@@ -245,11 +252,11 @@ def _slice_lead(each: SliceLead) -> str:
 # ── history ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def trend_lines(found: Sequence[Trend]) -> RenderableType:
-    if not any(trend.events for trend in found):
+def trend_lines(trends: Sequence[Trend]) -> RenderableType:
+    if not any(trend.events for trend in trends):
         return Text("No run is recorded yet. `assay score` and `assay run` record what they do.")
     return Group(
-        *(line for trend in found for line in _trend_of(trend)), Text(TREND_RULE, style="dim")
+        *(line for trend in trends for line in _trend_of(trend)), Text(TREND_RULE, style="dim")
     )
 
 
@@ -264,8 +271,8 @@ def _trend_of(trend: Trend) -> Iterator[RenderableType]:
     yield Text(_event_row(lines[0], widths), style="bold")
     for event, line in zip(trend.events, lines[1:], strict=True):
         yield Text(_event_row(line, widths), style=TREND_STYLES.get(event.step.kind, ""))
-        if said := _event_notes(event):
-            yield Hanging(Text(f"  {said}", style="dim"), 2)
+        if notes := _event_notes(event):
+            yield Hanging(Text(f"  {notes}", style="dim"), 2)
     yield Text()
 
 
@@ -288,21 +295,21 @@ def _event_row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _event_notes(event: Event) -> str:
-    step, said = event.step, []
+    step, notes = event.step, []
     if step.kind is Kind.SET:
-        said.append("labels or queries changed")
+        notes.append("labels or queries changed")
     if step.kind is Kind.SAME:
-        said.append("no query changed")
+        notes.append("no query changed")
     if step.p is not None:
-        said.append(f"p {step.p:.3f} over {step.n} queries")
+        notes.append(f"p {step.p:.3f} over {step.n} queries")
     if step.fell:
-        said.append(f"fell: {', '.join(step.fell)}")
+        notes.append(f"fell: {', '.join(step.fell)}")
     if step.rose:
-        said.append(f"rose: {', '.join(step.rose)}")
+        notes.append(f"rose: {', '.join(step.rose)}")
     if (commit := event.commit) is not None:
         name = f"{commit.id[:8]}{' with changes' if commit.dirty else ''}"
-        said.append(" ".join(part for part in (name, commit.by, commit.subject) if part))
-    return "; ".join(said)
+        notes.append(" ".join(part for part in (name, commit.by, commit.subject) if part))
+    return "; ".join(notes)
 
 
 # ── `assay plan` ──────────────────────────────────────────────────────────────────────────────────
@@ -341,38 +348,38 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
         style="dim",
     )
     if plan.unjudged:
-        yield Text(_guessed(plan), style="yellow")
+        yield Text(_unjudged_effect(plan), style="yellow")
     yield Text()
-    table = headed("difference", right=("queries", "likely range"))
+    table = headed_table("difference", right=("queries", "likely range"))
     for need in sorted(plan.needs, key=lambda need: need.difference):
         style = "bold" if need is asked else None
         table.add_row(f"{need.difference:g}", _count(need.queries), _range(need), style=style)
     yield from (table, Text())
 
 
-def _guessed(plan: Plan) -> str:
+def _unjudged_effect(plan: Plan) -> str:
     """What the unjudged hits do to the answer."""
-    said = (
+    sentence = (
         f"{plan.unjudged:,} of the {plan.hits:,} results that affect the score have no judgment, "
         "and count as not relevant here."
     )
     if plan.believed is None:
-        return f"{said} Too few are judged to predict the rest."
+        return f"{sentence} Too few are judged to predict the rest."
     return (
-        f"{said} With all of them judged the standard deviation is expected to be "
+        f"{sentence} With all of them judged the standard deviation is expected to be "
         f"{plan.believed:.3f}, and you would need {_queries(plan.queries_believed)}."
     )
 
 
-def _compared_with(plan: Plan, asked: Need) -> str:
+def _compared_with(plan: Plan, need: Need) -> str:
     have = f"You have {plan.pilot:,}"
-    if asked.queries is None:
+    if need.queries is None:
         return f"{have}."
-    if asked.queries > plan.pilot:
-        return f"{have}: {asked.queries - plan.pilot:,} more."
-    if asked.high is None or asked.high > plan.pilot:
+    if need.queries > plan.pilot:
+        return f"{have}: {need.queries - plan.pilot:,} more."
+    if need.high is None or need.high > plan.pilot:
         return f"{have}, which is enough if queries vary as the pilot says, but up to " + (
-            f"{_queries(asked.high)} may be needed."
+            f"{_queries(need.high)} may be needed."
         )
     return f"{have}, which is enough."
 
@@ -380,7 +387,7 @@ def _compared_with(plan: Plan, asked: Need) -> str:
 def _gates(plan: Plan) -> Iterator[RenderableType]:
     """What gates take that ask for as much."""
     yield Text(f"For a gate with significance {1 - plan.level:.2g} to pass", style="bold")
-    table = headed("gate", "if the engine", right=("queries",))
+    table = headed_table("gate", "if the engine", right=("queries",))
     for need in plan.gates:
         still = need.condition != "minimum"
         what = "does not change on average" if still else f"keeps its mean, {plan.mean:.3f}"
@@ -399,7 +406,7 @@ def _judges(plan: Plan) -> Iterator[RenderableType]:
     if not plan.crowds:
         return
     yield Text(f"With judges who agree to {plan.agreement:g}", style="bold")
-    table = headed("judges a pair", right=("queries", "judgments in all"))
+    table = headed_table("judges a pair", right=("queries", "judgments in all"))
     for row in plan.crowds:
         table.add_row(str(row.judges), _count(row.queries), _count(row.judgments))
     yield table

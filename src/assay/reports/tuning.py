@@ -16,8 +16,8 @@ from rich.text import Text
 from assay.evaluation.tuning import Trial, TuneReport, grouped, shown
 from assay.formats.spreadsheet import guarded_row
 from assay.reports.drawings import change_mark
-from assay.reports.grids import headed, plain
-from assay.reports.html import _Marked, template_environment
+from assay.reports.grids import bare_table, headed_table
+from assay.reports.html import _MarkedWords, template_environment
 from assay.reports.numbers import Numbers, short
 from assay.reports.words import Words
 
@@ -350,55 +350,55 @@ def trials_csv(report: TuneReport) -> str:
 # ── terminal and HTML ─────────────────────────────────────────────────────────────────────────────
 
 
-def terminal(seen: TuneView) -> RenderableType:
-    words = Words(seen.language)
-    figures = plain()
-    for row in seen.figures:
+def terminal(report: TuneView) -> RenderableType:
+    words = Words(report.language)
+    figures = bare_table()
+    for row in report.figures:
         figures.add_row(f"  {row.label}", row.value, row.note)
     parts: list[RenderableType] = [
-        Text(seen.headline, style="bold green" if seen.is_better else "bold yellow"),
-        Text(seen.basis, style="dim"),
+        Text(report.headline, style="bold green" if report.is_better else "bold yellow"),
+        Text(report.basis, style="dim"),
         Text(),
         figures,
-        *(Text(f"\n{note}", style="yellow") for note in seen.notes),
+        *(Text(f"\n{note}", style="yellow") for note in report.notes),
     ]
-    if seen.effects:
+    if report.effects:
         names = ("parameter", "best", "against")
-        table = headed(
+        table = headed_table(
             *(words(f"tune.{name}") for name in names),
             right=(words("tune.effect"), words("tune.effect_interval")),
         )
-        for each in seen.effects:
+        for each in report.effects:
             table.add_row(each.parameter, each.best, each.against, each.change, each.interval)
         parts += [Text(), table, Text(words("tune.effects_note"), style="dim")]
-    if seen.heat:
-        grid = headed("", right=seen.heat.columns)
-        for name, cells in seen.heat.rows:
+    if report.heat:
+        grid = headed_table("", right=report.heat.columns)
+        for name, cells in report.heat.rows:
             grid.add_row(name, *(f"{mean} {SHADES[shade]}" for mean, shade in cells))
-        parts += [Text(f"\n{seen.heat.title}"), grid]
+        parts += [Text(f"\n{report.heat.title}"), grid]
     # too many parameters for a terminal are left to the files
-    from_column = 1 if seen.varied <= WIDE else 1 + seen.varied
-    listed = headed(right=[seen.head[0], *seen.head[from_column:]])
-    for line in seen.lines[:LISTED]:
+    from_column = 1 if report.varied <= WIDE else 1 + report.varied
+    listed = headed_table(right=[report.head[0], *report.head[from_column:]])
+    for line in report.lines[:LISTED]:
         listed.add_row(line[0], *line[from_column:])
     parts += [Text(), listed]
-    if seen.is_better:
-        parts += [Text(f"\n{words('tune.paste')}"), Text(seen.toml, style="bold")]
+    if report.is_better:
+        parts += [Text(f"\n{words('tune.paste')}"), Text(report.toml, style="bold")]
     return Group(*parts)
 
 
-def page(seen: TuneView) -> str:
+def page(report: TuneView) -> str:
     """One self-contained file."""
-    return _rendered("tune.html.j2", seen)
+    return _rendered("tune.html.j2", report)
 
 
-def body(seen: TuneView, copy: str = "") -> Markup:
+def body(report: TuneView, copy: str = "") -> Markup:
     """What the report and the workbench have in common; `copy` names the button that copies the
     TOML."""
-    return Markup(_rendered("tune_body.html.j2", seen, copy))
+    return Markup(_rendered("tune_body.html.j2", report, copy))
 
 
-def _rendered(template: str, seen: TuneView, copy: str = "") -> str:
-    words = Words(seen.language)
+def _rendered(template: str, report: TuneView, copy: str = "") -> str:
+    words = Words(report.language)
     made = template_environment().get_template(template)
-    return made.render(view=seen, words=words, t=_Marked(words), copy=copy)
+    return made.render(view=report, words=words, t=_MarkedWords(words), copy=copy)

@@ -82,50 +82,52 @@ def view(
 ) -> ReportView:
     """What a report on these results says; with `comparison`, and for a golden set `changes`, also
     what is different from other results, whose values by query are `before`."""
-    tell = Sentences(Words(language))
+    sentences = Sentences(Words(language))
     if isinstance(results, GoldenResults):
-        report = _golden(results, changes, _answers(comparison, tell), tell)
+        report = _golden(results, changes, _answers(comparison, sentences), sentences)
     else:
-        report = _graded(results, comparison, tell)
+        report = _graded(results, comparison, sentences)
     return msgspec.structs.replace(report, before=before or {})
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentences) -> ReportView:
+def _graded(
+    results: GradedResults, comparison: Comparison | None, sentences: Sentences
+) -> ReportView:
     receipt = results.receipt
-    lines = [_measure_line(line, tell.words) for line in receipt.measures]
+    lines = [_measure_line(line, sentences.words) for line in receipt.measures]
     delta = results.baseline.delta if results.baseline else {}
     figures = _figures(lines, results.overall, results.intervals.overall, delta)
     return ReportView(
         kind="graded",
-        language=tell.words.language,
+        language=sentences.words.language,
         engine=results.engine,
         timestamp=results.timestamp,
         gold=receipt.gold,
-        standing=tell.standing(receipt.gold) or tell.judged(receipt.gold),
+        standing=sentences.standing(receipt.gold) or sentences.judged(receipt.gold),
         counts=receipt.counts,
         n=receipt.n.overall,
         status=results.verdict.status if results.verdict else None,
-        checks=_checks(results, tell),
+        checks=_checks(results, sentences),
         judge_next=_judge_next(results.verdict),
         judge_first=results.verdict is not None and results.verdict.judge_first,
         figures=figures,
-        slices=tuple(_graded_slices(results, lines, tell.words)),
-        queries=LazyLines(lambda: [_query(entry, tell) for entry in results.per_query]),
+        slices=tuple(_graded_slices(results, lines, sentences.words)),
+        queries=LazyLines(lambda: [_query(entry, sentences) for entry in results.per_query]),
         measures=tuple(lines),
         unjudged=tuple(receipt.unjudged.values()),
         baseline=results.baseline,
-        stale=_stale(results.baseline, tell),
+        stale=_stale(results.baseline, sentences),
         receipt=receipt,
         comparison=comparison,
-        answers=_answers(comparison, tell),
-        warnings=_comparison_warnings(comparison, tell),
+        answers=_answers(comparison, sentences),
+        warnings=_comparison_warnings(comparison, sentences),
         machine_estimate=results.machine_estimate,
-        thresholds=_thresholds(receipt, tell.words),
-        intervals_note=_intervals_note(results, figures, tell.words),
-        proviso=_proviso(results, tell),
+        thresholds=_thresholds(receipt, sentences.words),
+        intervals_note=_intervals_note(results, figures, sentences.words),
+        proviso=_proviso(results, sentences),
         one_judge=results.verdict is not None and results.verdict.one_judge is not None,
     )
 
@@ -150,17 +152,17 @@ def _thresholds(receipt: GradedReceipt, words: Words) -> str:
     return words("thresholds", rubric=receipt.gold.rubric, relevant=relevant, high=high)
 
 
-def _proviso(results: GradedResults, tell: Sentences) -> str:
+def _proviso(results: GradedResults, sentences: Sentences) -> str:
     card, verdict = results.receipt.gold, results.verdict
     if verdict is None:
         return ""
-    by_machine = tell.words("verdict_proviso", standing=tell.standing(card))
-    told = [by_machine if card.by_machine else "", tell.one_judge(verdict.one_judge)]
-    return " ".join(filter(None, told))
+    by_machine = sentences.words("verdict_proviso", standing=sentences.standing(card))
+    parts = [by_machine if card.by_machine else "", sentences.one_judge(verdict.one_judge)]
+    return " ".join(filter(None, parts))
 
 
-def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[ComparisonAnswer, ...]:
-    return tuple(answers(comparison, tell)) if comparison is not None else ()
+def _answers(comparison: Comparison | None, sentences: Sentences) -> tuple[ComparisonAnswer, ...]:
+    return tuple(answers(comparison, sentences)) if comparison is not None else ()
 
 
 def heading(key: str, measure: str) -> str:
@@ -211,12 +213,12 @@ def _graded_slices(
         yield SliceTable(kind=kind, title=words.slice_title(kind), rows=tuple(rows))
 
 
-def _query(entry: GradedEntry, tell: Sentences) -> ReportQuery:
+def _query(entry: GradedEntry, sentences: Sentences) -> ReportQuery:
     top = entry.grades[:10]
     ranked = zip(entry.results[:20], entry.grades[:20], strict=True)
     return _line(
         entry,
-        reason=tell.graded_reason(entry),
+        reason=sentences.graded_reason(entry),
         judged=sum(grade is not None for grade in top) / len(top) if top else None,
         hits=tuple(ReportHit(title=doc_id, grade=grade) for doc_id, grade in ranked),
     )
@@ -253,40 +255,40 @@ def _golden(
     results: GoldenResults,
     changes: Changes | None,
     compared: tuple[ComparisonAnswer, ...],
-    tell: Sentences,
+    sentences: Sentences,
 ) -> ReportView:
     receipt = results.receipt
     known = {entry.query_id for entry in results.per_query}
-    figures = _golden_figures(results, tell.words)
+    figures = _golden_figures(results, sentences.words)
     return ReportView(
         kind="golden",
-        language=tell.words.language,
+        language=sentences.words.language,
         engine=results.engine,
         timestamp=results.timestamp,
         gold=receipt.gold,
-        standing=tell.standing(receipt.gold),
+        standing=sentences.standing(receipt.gold),
         counts=receipt.counts,
         n=int(results.overall.get("total", len(results.per_query)) or 0),
         variants=int(results.overall.get("n_variants") or 0),
         status=_status(results.verdict),
-        checks=_checks(results, tell),
+        checks=_checks(results, sentences),
         judge_next=_judge_next(results.verdict),
         judge_first=results.verdict is not None and results.verdict.judge_first,
         figures=figures,
-        slices=tuple(_golden_slices(results, tell.words)),
-        queries=tuple(_question(entry, known, tell) for entry in results.per_query),
+        slices=tuple(_golden_slices(results, sentences.words)),
+        queries=tuple(_question(entry, known, sentences) for entry in results.per_query),
         measures=tuple(receipt.measures),
         baseline=results.baseline,
-        stale=_stale(results.baseline, tell),
+        stale=_stale(results.baseline, sentences),
         receipt=receipt,
         answers=compared,
-        changes=_changes(changes, tell) if changes is not None else None,
-        findings=tuple((each.where, tell.finding(each)) for each in receipt.findings),
+        changes=_changes(changes, sentences) if changes is not None else None,
+        findings=tuple((each.where, sentences.finding(each)) for each in receipt.findings),
         robustness=results.robustness,
         intervals_note=_intervals_note(
-            results, [figure for figure in figures if figure.key == RATES[0]], tell.words
+            results, [figure for figure in figures if figure.key == RATES[0]], sentences.words
         ),
-        proviso=_passed_but(results, tell),
+        proviso=_passed_but(results, sentences),
     )
 
 
@@ -302,10 +304,10 @@ def failed_musts(results: Results) -> tuple[str, ...]:
     )
 
 
-def _passed_but(results: GoldenResults, tell: Sentences) -> str:
+def _passed_but(results: GoldenResults, sentences: Sentences) -> str:
     """A pass that is no yes: gates may ask for less than every question that must pass."""
     failed = failed_musts(results) if _status(results.verdict) == "pass" else ()
-    return f"{tell.failed_musts(failed)}." if failed else ""
+    return f"{sentences.failed_musts(failed)}." if failed else ""
 
 
 def _golden_figures(results: GoldenResults, words: Words) -> tuple[ReportFigure, ...]:
@@ -352,28 +354,28 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
         yield SliceTable(kind=kind, title=words.slice_title(kind), rows=tuple(rows))
 
 
-def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> ReportQuery:
+def _question(entry: GoldenEntry, known: set[str], sentences: Sentences) -> ReportQuery:
     hits = (
         ReportHit(
             title=hit.title or hit.doc_id, score=hit.score, is_expected=hit.match == "expected"
         )
         for hit in entry.hits[:10]
     )
-    reason = tell.golden_reason(entry)
-    return _line(entry, reason=reason, hits=tuple(hits), outcome=_outcome(entry, known, tell))
+    reason = sentences.golden_reason(entry)
+    return _line(entry, reason=reason, hits=tuple(hits), outcome=_outcome(entry, known, sentences))
 
 
-def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> QuestionOutcome:
+def _outcome(entry: GoldenEntry, known: set[str], sentences: Sentences) -> QuestionOutcome:
     variant = is_variant(entry, known)
     if entry.passed:
         return QuestionOutcome(entry=entry, is_variant=variant)
-    first = tell.hit(entry.hits[0]) if entry.hits else tell.words("golden.nothing")
+    first = sentences.hit(entry.hits[0]) if entry.hits else sentences.words("golden.nothing")
     return QuestionOutcome(
         entry=entry,
         is_variant=variant,
-        expected=tell.expected(entry),
+        expected=sentences.expected(entry),
         came_first=first,
-        stood=tell.stood(entry),
+        stood=sentences.stood(entry),
     )
 
 
@@ -394,13 +396,13 @@ def _by_need(line: ReportQuery) -> tuple[bool, str, str]:
     return not line.outcome.entry.must, line.outcome.entry.category, line.query_id
 
 
-def _changes(changes: Changes, tell: Sentences) -> ChangesView:
+def _changes(changes: Changes, sentences: Sentences) -> ChangesView:
     variants = changes.variants
     figures = [
         FigureChange(
             key=key,
-            title=tell.words.short(key),
-            name=tell.words.figure(key),
+            title=sentences.words.short(key),
+            name=sentences.words.figure(key),
             before=before,
             now=now,
         )
@@ -408,26 +410,26 @@ def _changes(changes: Changes, tell: Sentences) -> ChangesView:
     ]
     return ChangesView(
         baseline=changes.baseline,
-        warnings=tell.warnings(changes.warnings),
+        warnings=sentences.warnings(changes.warnings),
         figures=tuple(figures),
-        broke=tuple(_turned(*pair, tell) for pair in changes.broke),
-        repaired=tuple(_turned(*pair, tell) for pair in changes.repaired),
+        broke=tuple(_turned(*pair, sentences) for pair in changes.broke),
+        repaired=tuple(_turned(*pair, sentences) for pair in changes.repaired),
         both_fail=changes.both_fail,
         not_compared=tuple(changes.not_compared),
         variants=(variants.broke, variants.repaired) if variants else None,
     )
 
 
-def _turned(before: GoldenEntry, after: GoldenEntry, tell: Sentences) -> TurnedQuestion:
+def _turned(before: GoldenEntry, after: GoldenEntry, sentences: Sentences) -> TurnedQuestion:
     return TurnedQuestion(
         query_id=after.query_id,
         text=after.query_text,
         category=after.category,
         must=after.must,
-        before=tell.golden_reason(before),
-        now=tell.golden_reason(after),
-        stood_before=tell.stood(before),
-        stood_now=tell.stood(after),
+        before=sentences.golden_reason(before),
+        now=sentences.golden_reason(after),
+        stood_before=sentences.stood(before),
+        stood_now=sentences.stood(after),
         expects_hits=bool(after.expected_any),
     )
 
@@ -442,27 +444,27 @@ def _status(verdict: Verdict | None) -> Status | None:
     return verdict.status
 
 
-def _checks(results: Results, tell: Sentences) -> tuple[CheckLine, ...]:
+def _checks(results: Results, sentences: Sentences) -> tuple[CheckLine, ...]:
     return tuple(
         CheckLine(
             status=check.status,
             counts=check.counts,
             title=check.title,
-            message=tell.check_of(results, check),
-            name=tell.gate_name(check),
-            measure=tell.gate_measure(check),
+            message=sentences.check_of(results, check),
+            name=sentences.gate_name(check),
+            measure=sentences.gate_measure(check),
             key=check.gate.measure,
             value=check.value,
-            limit=tell.gate_limit(check),
+            limit=sentences.gate_limit(check),
         )
         for check in (results.verdict.checks if results.verdict else ())
     )
 
 
-def _comparison_warnings(comparison: Comparison | None, tell: Sentences) -> tuple[str, ...]:
+def _comparison_warnings(comparison: Comparison | None, sentences: Sentences) -> tuple[str, ...]:
     if comparison is None:
         return ()
-    return (*tell.warnings(comparison.warnings), *tell.rulings(comparison.rulings))
+    return (*sentences.warnings(comparison.warnings), *sentences.rulings(comparison.rulings))
 
 
 def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
@@ -479,8 +481,8 @@ def _intervals_note(results: Results, figures: Sequence[ReportFigure], words: Wo
     return " ".join(notes)
 
 
-def _stale(baseline: Baseline | None, tell: Sentences) -> str:
-    return tell.stale(baseline.stale) if baseline else ""
+def _stale(baseline: Baseline | None, sentences: Sentences) -> str:
+    return sentences.stale(baseline.stale) if baseline else ""
 
 
 # ── machine votes ─────────────────────────────────────────────────────────────────────────────────

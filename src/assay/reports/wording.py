@@ -238,19 +238,19 @@ class Sentences:
         language = next((str(hit.fields.get("language") or "") for hit in entry.hits), "")
 
         def told_as(place: Any) -> str:
-            return self.place(_written(place)._replace(language=language))
+            return self.place(_cited_place(place)._replace(language=language))
 
-        told = [told_as(place) for place in entry.expected_any]
-        negatives = _listed(stated.get("expected_none"))
-        told += [f"{say('golden.not')} {told_as(place)}" for place in negatives]
-        traps = _listed(stated.get("confusion"))
-        laws = [_written(trap) for trap in traps if trap is not True]
-        told += [say("golden.not_on_top", place=self.place(law)) for law in laws]
+        places = [told_as(place) for place in entry.expected_any]
+        negatives = _as_list(stated.get("expected_none"))
+        places += [f"{say('golden.not')} {told_as(place)}" for place in negatives]
+        traps = _as_list(stated.get("confusion"))
+        laws = [_cited_place(trap) for trap in traps if trap is not True]
+        places += [say("golden.not_on_top", place=self.place(law)) for law in laws]
         if True in traps:
-            told.append(say("golden.no_other_law"))
+            places.append(say("golden.no_other_law"))
         if stated.get("must_abstain"):
-            told.append(say("golden.abstain"))
-        return "; ".join(told) or say("golden.nothing")
+            places.append(say("golden.abstain"))
+        return "; ".join(places) or say("golden.nothing")
 
     def stood(self, entry: GoldenEntry) -> str:
         """Where the expected hit stood."""
@@ -282,8 +282,8 @@ class Sentences:
         at, version = entry.negative_rank, say("failures.other_version")
         if entry.as_of:
             version = say("failures.not_in_force", day=self.numbers.day(entry.as_of))
-        evidence = [_listed(entry.stated.get("evidence"))]
-        evidence += [_listed(place.get("evidence")) for place in entry.expected_any]
+        evidence = [_as_list(entry.stated.get("evidence"))]
+        evidence += [_as_list(place.get("evidence")) for place in entry.expected_any]
         terms = dict.fromkeys(str(term) for stated in evidence for term in stated)
         return say(
             f"failures.{entry.failure}",
@@ -317,19 +317,19 @@ class Sentences:
         """Whether an engine may ship, in the words of the pages: `answer` is yes, no, not_yet or
         no_gates. It names the questions that must pass and do not, and the `judge` on whom alone
         the verdict depends; `built_in` gates are those of a project that sets none."""
-        said = page_words(self.words.language, "decide")
+        words = page_words(self.words.language, "decide")
         if answer == "yes" and musts:
             text = self.failed_musts(musts, SHOWN_MUSTS)
         elif judge:
-            text = said[f"ship {answer} one"].format(judge=judge)
+            text = words[f"ship {answer} one"].format(judge=judge)
         else:
-            text = said[f"ship {answer}"]
+            text = words[f"ship {answer}"]
         usual = self.words("gate.built_in") if built_in else ""
-        return f"{said['may_ship'].format(engine=engine)} {text}{usual}."
+        return f"{words['may_ship'].format(engine=engine)} {text}{usual}."
 
-    def failed_musts(self, musts: Sequence[str], shown: int | None = None) -> str:
+    def failed_musts(self, musts: Sequence[str], limit: int | None = None) -> str:
         """That every gate passes, but not every question that must pass."""
-        which = ", ".join(map(self.words.isolated, musts[:shown]))
+        which = ", ".join(map(self.words.isolated, musts[:limit]))
         return self.words.plural("passed_but", len(musts), which=which)
 
     def gate_found(self, results: Results, check: Check, *, to_judge: int) -> str:
@@ -492,11 +492,11 @@ class Sentences:
         gate = check.gate
         if self.words.has("figures", gate.measure):
             return self.gate_limit(check)
-        told = [
+        limits = [
             self.words(f"golden.{name}", limit=self.numbers.local(f"{bound:g}"))
             for name, bound in gate.stated((*BOUNDS, *DROPS)).items()
         ]
-        return self.words("gate.and").join(told) or check.limit
+        return self.words("gate.and").join(limits) or check.limit
 
     def _demands(self, check: Check) -> Iterable[str]:
         """The evidence that a gate asks for."""
@@ -530,19 +530,19 @@ def _in_english(place: CitedPlace) -> str:
     from assay.law.en_names import place_name
 
     section = place.section.removesuffix(" §")
-    told = place_name(section, place.moment, schedule=place.schedule, chapter=place.chapter)
-    words = (place.source, told, f"({place.version})" if place.version else "")
+    name = place_name(section, place.moment, schedule=place.schedule, chapter=place.chapter)
+    words = (place.source, name, f"({place.version})" if place.version else "")
     return " ".join(word for word in words if word)
 
 
 def _place_of_hit(hit: GoldenHit) -> CitedPlace:
     """The place of a hit without its chapter, which most citations leave out."""
-    return _written(hit.place_fields)._replace(chapter="")
+    return _cited_place(hit.place_fields)._replace(chapter="")
 
 
-def _written(stated: Mapping[str, object] | str) -> CitedPlace:
+def _cited_place(expectation: Mapping[str, object] | str) -> CitedPlace:
     """A place as it stands in a results file: a law may stand alone."""
-    parts = stated if isinstance(stated, Mapping) else {"law": stated}
+    parts = expectation if isinstance(expectation, Mapping) else {"law": expectation}
 
     def given(*keys: str) -> str:
         """The first of these that is stated; 0 is something stated."""
@@ -570,10 +570,10 @@ def _written(stated: Mapping[str, object] | str) -> CitedPlace:
     )
 
 
-def _listed(stated: Any) -> list[Any]:
-    if isinstance(stated, list | tuple):
-        return list(stated)
-    return [stated] if stated else []
+def _as_list(expectation: Any) -> list[Any]:
+    if isinstance(expectation, list | tuple):
+        return list(expectation)
+    return [expectation] if expectation else []
 
 
 def _cited_version(version: str) -> str:
@@ -589,17 +589,17 @@ def _with_number(words: str, number: str) -> str:
 # ── comparisons ───────────────────────────────────────────────────────────────────────────────────
 
 
-def answers(comparison: Comparison, tell: Sentences) -> Iterator[ComparisonAnswer]:
+def answers(comparison: Comparison, sentences: Sentences) -> Iterator[ComparisonAnswer]:
     """Each system against the baseline, by the measure that decides."""
     for row in headlines(comparison):
-        key, sure = row.verdict.replace(" ", "_"), sureness(row, tell)
-        text = tell.words(key, system=row.system, baseline=comparison.baseline, sure=sure)
+        key, sure = row.verdict.replace(" ", "_"), sureness(row, sentences)
+        text = sentences.words(key, system=row.system, baseline=comparison.baseline, sure=sure)
         yield ComparisonAnswer(
-            text=text + caveats(row, comparison, tell),
-            change=_change_found(row, comparison.tests, tell),
+            text=text + caveats(row, comparison, sentences),
+            change=_change_found(row, comparison.tests, sentences),
             status=STATUSES.get(row.verdict, "inconclusive"),
             verdict=row.verdict,
-            notes=(*_notes(row, tell), *more_queries(row, comparison, tell)),
+            notes=(*_notes(row, sentences), *more_queries(row, comparison, sentences)),
         )
 
 
@@ -608,25 +608,29 @@ def headlines(comparison: Comparison) -> list[Difference]:
     return [row for row in comparison.differences if row.measure == comparison.headline]
 
 
-def caveats(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+def caveats(head: Difference, comparison: Comparison, sentences: Sentences) -> str:
     """Qualifications that follow the verdict in the same sentence."""
-    return hidden_loss(head, comparison, tell) + gold_change(head, comparison, tell)
+    return hidden_loss(head, comparison, sentences) + gold_change(head, comparison, sentences)
 
 
-def sureness(row: Difference, tell: Sentences) -> str:
+def sureness(row: Difference, sentences: Sentences) -> str:
     """How sure it is which of two systems is better, in per cent: of what is called probable, 95 at
     most, whatever the unjudged hits are predicted to add."""
     sure = 0.5 if row.sure is None else max(row.sure, 1 - row.sure)
-    return f">{tell.numbers.percent(SURE, 0)}" if sure > SURE else tell.numbers.percent(sure, 0)
+    return (
+        f">{sentences.numbers.percent(SURE, 0)}"
+        if sure > SURE
+        else sentences.numbers.percent(sure, 0)
+    )
 
 
-def gold_change(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+def gold_change(head: Difference, comparison: Comparison, sentences: Sentences) -> str:
     """That the set changed between the runs; empty where it did not."""
     changed = comparison.gold_changed
-    return tell.words(f"gold_changed_{changed}", n=head.n) if changed else ""
+    return sentences.words(f"gold_changed_{changed}", n=head.n) if changed else ""
 
 
-def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> str:
+def hidden_loss(head: Difference, comparison: Comparison, sentences: Sentences) -> str:
     """Of a golden set: what a pass hides, where the first hit or the first right one fell. Every
     question may pass, and none have its answer on top."""
     beside = [row for row in comparison.differences if row.key in BESIDE]
@@ -636,13 +640,13 @@ def hidden_loss(head: Difference, comparison: Comparison, tell: Sentences) -> st
     worst = min(fell, key=lambda row: row.difference)
     share = worst.key == "top1_rate"
     before, now = (
-        tell.numbers.percent(value, 0) if share else tell.numbers.decimal(value)
+        sentences.numbers.percent(value, 0) if share else sentences.numbers.decimal(value)
         for value in (worst.baseline, worst.value)
     )
     shown = "loss_shown" if worst.p_adjusted <= ALPHA else "loss_not_shown"
-    figure, p = tell.words.figure(worst.key), tell.numbers.p_value(worst.p_adjusted)
+    figure, p = sentences.words.figure(worst.key), sentences.numbers.p_value(worst.p_adjusted)
     inside = figure[0].lower() + figure[1:] if figure[1:2].islower() else figure
-    return tell.words(shown, figure=inside, before=before, now=now, p=p)
+    return sentences.words(shown, figure=inside, before=before, now=now, p=p)
 
 
 def is_golden(comparison: Comparison) -> bool:
@@ -652,14 +656,14 @@ def is_golden(comparison: Comparison) -> bool:
 
 def as_sentence(caveat: str) -> str:
     """A qualification of the answer as a sentence of its own, for a page."""
-    said = caveat.removeprefix("; ")
-    return f"{said[0].upper()}{said[1:]}." if said else ""
+    text = caveat.removeprefix("; ")
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
-    numbers = tell.numbers
+def _change_found(row: Difference, tests: int, sentences: Sentences) -> str:
+    numbers = sentences.numbers
     figures = (
-        _in_points(row, tell)
+        _in_points(row, sentences)
         if row.key == PASS
         else {
             "measure": row.measure,
@@ -669,22 +673,22 @@ def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
             "between": numbers.change_span(row.low_adjusted, row.high_adjusted),
         }
     )
-    return tell.words(
+    return sentences.words(
         "change_found",
         **figures,
         p=numbers.p_value(row.p_adjusted),
-        together=tell.words("tested_together", tests=tests) if tests > 1 else "",
-        wins=tell.words.counted(row.wins, "query"),
+        together=sentences.words("tested_together", tests=tests) if tests > 1 else "",
+        wins=sentences.words.counted(row.wins, "query"),
         ties=row.ties,
         losses=row.losses,
     )
 
 
-def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
+def _in_points(row: Difference, sentences: Sentences) -> dict[str, str]:
     """A pass rate is told in per cent, as everywhere; its change in points."""
-    numbers = tell.numbers
+    numbers = sentences.numbers
     return {
-        "measure": tell.words.figure("pass_rate_total"),
+        "measure": sentences.words.figure("pass_rate_total"),
         "before": numbers.figure(PASS, row.baseline),
         "now": numbers.figure(PASS, row.value),
         "change": numbers.change(PASS, row.difference, "+"),
@@ -692,35 +696,35 @@ def _in_points(row: Difference, tell: Sentences) -> dict[str, str]:
     }
 
 
-def pool_advice(row: Difference, tell: Sentences) -> str:
+def pool_advice(row: Difference, sentences: Sentences) -> str:
     """How many judgments pool both lists one rank deeper, where a change is not proven; empty where
     all is judged."""
     if row.pool is None or row.verdict in STATUSES:
         return ""
-    return tell.words.plural("pool_both", row.pool.judgments, depth=row.pool.depth)
+    return sentences.words.plural("pool_both", row.pool.judgments, depth=row.pool.depth)
 
 
-def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
-    if advice := pool_advice(row, tell):
+def _notes(row: Difference, sentences: Sentences) -> Iterator[str]:
+    if advice := pool_advice(row, sentences):
         yield advice
     if row.doubt is not None:
         waits = row.verdict not in STATUSES and row.doubt.is_open
-        settle = f" {tell.words('doubt_settle', command=COMMAND)}" if waits else ""
-        yield _doubt(row.doubt, tell) + settle
+        settle = f" {sentences.words('doubt_settle', command=COMMAND)}" if waits else ""
+        yield _doubt(row.doubt, sentences) + settle
     if row.low is not None and row.high is not None and row.high - row.low > WIDE:
-        yield tell.words("change_too_wide")
+        yield sentences.words("change_too_wide")
     if row.risk is not None:
-        yield risk_in_words(row, tell)
+        yield risk_in_words(row, sentences)
 
 
-def risk_in_words(row: Difference, tell: Sentences) -> str:
+def risk_in_words(row: Difference, sentences: Sentences) -> str:
     """Why the interval of a difference may be too narrow, naming the queries; empty where it is
     not."""
     if row.risk is None:
         return ""
-    changed = tell.numbers.whole(row.wins + row.losses)
-    facts = {"changed": changed, "n": row.n, "queries": named_queries(row.risk, tell.words)}
-    return tell.words(f"risk_{row.risk.kind}", **facts)
+    changed = sentences.numbers.whole(row.wins + row.losses)
+    facts = {"changed": changed, "n": row.n, "queries": named_queries(row.risk, sentences.words)}
+    return sentences.words(f"risk_{row.risk.kind}", **facts)
 
 
 def named_queries(risk: RiskyQueries, words: Words) -> str:
@@ -729,7 +733,7 @@ def named_queries(risk: RiskyQueries, words: Words) -> str:
     return ", ".join(named) + (", …" if len(risk.queries) > SHOWN_RISKS else "")
 
 
-def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> Iterator[str]:
+def more_queries(row: Difference, comparison: Comparison, sentences: Sentences) -> Iterator[str]:
     """How many queries would show a difference that is not proven, as `assay plan` computes it."""
     from assay.evaluation.planning import MATTERS, queries_to_show
 
@@ -738,10 +742,10 @@ def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> It
     needed = queries_to_show(row, MATTERS, tests=comparison.tests)
     if needed is None:
         return
-    numbers = tell.numbers
+    numbers = sentences.numbers
     golden = row.key == PASS
     change = numbers.change(PASS, MATTERS) if golden else numbers.decimal(MATTERS, 2)
-    yield tell.words(
+    yield sentences.words(
         "more_needed" if needed > row.n else "enough_here",
         change=change,
         n=numbers.whole(row.n),
@@ -751,48 +755,52 @@ def more_queries(row: Difference, comparison: Comparison, tell: Sentences) -> It
     )
 
 
-def powers(comparison: Comparison, tell: Sentences) -> list[str]:
+def powers(comparison: Comparison, sentences: Sentences) -> list[str]:
     """By system, the smallest change that would be significant on so many queries, or why none
     would be."""
-    return [_power(row, tell) for row in headlines(comparison)]
+    return [_power(row, sentences) for row in headlines(comparison)]
 
 
-def _power(row: Difference, tell: Sentences) -> str:
-    say = tell.words
+def _power(row: Difference, sentences: Sentences) -> str:
+    say = sentences.words
     if row.n < FEWEST_QUERIES:
         return say("few_power", queries=say.counted(row.n, "query"), fewest=FEWEST_QUERIES)
     if row.detectable is None:
         return say("no_power", measure=row.measure)
-    numbers = tell.numbers
+    numbers = sentences.numbers
     rate = row.key == PASS
     change = numbers.change(PASS, row.detectable) if rate else numbers.decimal(row.detectable)
     return say("power", n=row.n, change=change, measure=row.measure)
 
 
-def _doubt(doubt: Doubt, tell: Sentences) -> str:
-    numbers = tell.numbers
+def _doubt(doubt: Doubt, sentences: Sentences) -> str:
+    numbers = sentences.numbers
     hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
     facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}
     if doubt.stands is None:
         first = min(max(FIRST - doubt.judged, 0), doubt.unjudged)
-        return tell.words("doubt_unknown", **facts, n=first or FIRST)
+        return sentences.words("doubt_unknown", **facts, n=first or FIRST)
     if doubt.expected is None:
-        return tell.words("doubt_none", **facts)
+        return sentences.words("doubt_none", **facts)
     facts |= {
         "expected": numbers.signed(doubt.expected),
         "between": numbers.change_span(doubt.low, doubt.high),
     }
-    facts["ahead"] = chance(doubt.ahead, tell)
-    return tell.words("doubt", **facts)
+    facts["ahead"] = chance(doubt.ahead, sentences)
+    return sentences.words("doubt", **facts)
 
 
-def chance(value: float | None, tell: Sentences) -> str:
+def chance(value: float | None, sentences: Sentences) -> str:
     """A probability in per cent; one that comes from draws is never 0 or 100."""
     if value is None:
         return "–"
     if value < 0.01:
-        return f"<{tell.numbers.percent(0.01, 0)}"
-    return f">{tell.numbers.percent(0.99, 0)}" if value > 0.99 else tell.numbers.percent(value, 0)
+        return f"<{sentences.numbers.percent(0.01, 0)}"
+    return (
+        f">{sentences.numbers.percent(0.99, 0)}"
+        if value > 0.99
+        else sentences.numbers.percent(value, 0)
+    )
 
 
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
@@ -825,7 +833,7 @@ def run_warnings(counts: Mapping[str, int], *, golden: bool = False) -> Iterator
 RELATIONS = ("section", "refers_to", "referred_by", "near")
 
 
-def told_why(why: HitReasons, language: str = "en", *, isolated: bool = False) -> str:
+def hit_reasons_in_words(why: HitReasons, language: str = "en", *, isolated: bool = False) -> str:
     """Why a search hit was found, the surest reason first; empty where nothing is known. On a page
     each fact is `isolated`, so that it keeps its direction in a sentence of the other one."""
     words = Words(language)
@@ -930,10 +938,10 @@ def _expected_place(entry: GoldenEntry) -> str:
 
 def why_not_estimated(judged: int, nothing_relevant: int) -> str:
     """Why machine votes give no estimate: people judged too few queries in full."""
-    told = f"people judged {counted(judged, 'query')} in full, and {FEWEST} are needed"
+    reason = f"people judged {counted(judged, 'query')} in full, and {FEWEST} are needed"
     if nothing_relevant:
-        told += f" that have something relevant: {nothing_relevant} have nothing"
-    return told
+        reason += f" that have something relevant: {nothing_relevant} have nothing"
+    return reason
 
 
 # ── the review queue ──────────────────────────────────────────────────────────────────────────────
@@ -949,10 +957,10 @@ def waiting_items(count: int) -> str:
 def words_note(unknown: Sequence[str], corrected: Mapping[str, str]) -> str:
     """A sentence on words of a question that no document has, or that were read as another."""
     read = [f"{word!r} was read as {other!r}" for word, other in corrected.items()]
-    told = [f"{'; '.join(read)}."] if read else []
+    sentence = [f"{'; '.join(read)}."] if read else []
     if unknown:
-        told.append(f"No document has: {', '.join(unknown)}.")
-    return " ".join(told)
+        sentence.append(f"No document has: {', '.join(unknown)}.")
+    return " ".join(sentence)
 
 
 def waiting_elsewhere(disagreements: int, to_judge: int) -> str:
@@ -966,11 +974,16 @@ def waiting_elsewhere(disagreements: int, to_judge: int) -> str:
     return f" Not in that queue: {' and '.join(kinds)}." if kinds else ""
 
 
-def backlog_summary(own: Backlog) -> str:
+def backlog_summary(backlog: Backlog) -> str:
     """The review queue: what is pending, what was decided, and the forecast."""
-    since = f", the oldest since {own.oldest_pending_at:%Y-%m-%d}" if own.oldest_pending_at else ""
+    since = (
+        f", the oldest since {backlog.oldest_pending_at:%Y-%m-%d}"
+        if backlog.oldest_pending_at
+        else ""
+    )
     return (
-        f"{counted(own.pending_review, 'item')} in the expert's queue{since}. Through this queue: "
-        f"{own.approved} approved, {own.rejected} turned down, {own.published} published; how much "
-        f"of a set is approved in all, list_gold_sets says. Forecast: {own.forecast}."
+        f"{counted(backlog.pending_review, 'item')} in the expert's queue{since}. "
+        f"Through this queue: {backlog.approved} approved, {backlog.rejected} turned down, "
+        f"{backlog.published} published; how much of a set is approved in all, "
+        f"list_gold_sets says. Forecast: {backlog.forecast}."
     )

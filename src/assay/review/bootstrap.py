@@ -82,7 +82,7 @@ class QueryGroup(msgspec.Struct, frozen=True, kw_only=True):
     of_other_cases: tuple[str, ...] = ()  # those that only decisions of another case support
 
 
-class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
+class BootstrapOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The changes that a bootstrap made to a gold set, or would make."""
 
     path: str
@@ -106,7 +106,7 @@ def bootstrap(
     *,
     dry_run: bool = False,
     now: datetime | None = None,
-) -> Bootstrapped:
+) -> BootstrapOutcome:
     """Regenerate the bootstrap rows of a gold set. A dry run writes nothing."""
     if path.suffix != ".jsonl":
         raise InputError(
@@ -145,15 +145,15 @@ def _dismiss_lost(log: Log, ids: Set[str], now: datetime | None) -> None:
 
 def _plan(
     evidence: Evidence, rows: GoldRows, options: BootstrapOptions
-) -> tuple[Bootstrapped, list[Line], list[QueryGroup]]:
+) -> tuple[BootstrapOutcome, list[Line], list[QueryGroup]]:
     log, old = rows.log, rows.lines
     past = _QueryHistory(log)
     ids = past.issued | {row.key: row.id for row in gold_jsonl.rows(old)}
-    groups = with_settled(groups_of(evidence, options), ids, log.book.current())
+    groups = with_decided_documents(groups_of(evidence, options), ids, log.book.current())
     lines = merge(old, groups, past.issued, past.rejected, options.corpora, queued=past.queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
-    outcome = Bootstrapped(
+    outcome = BootstrapOutcome(
         path=str(log.dataset),
         changed=content_of(log.dataset) != gold_jsonl.assemble(lines),
         dry_run=False,
@@ -232,17 +232,17 @@ def _as_sign(row: Support) -> Support:
 
 def _groups(
     pairs: Sequence[tuple[str, Sequence[Support]]],
-    shown: Mapping[tuple[str, str, str], int],
+    showings: Mapping[tuple[str, str, str], int],
     options: BootstrapOptions,
 ) -> list[QueryGroup]:
     """The groups of some of the queries, here or on a worker."""
-    return [_group(key, rows, shown, options) for key, rows in pairs]
+    return [_group(key, rows, showings, options) for key, rows in pairs]
 
 
 def _group(
     key: str,
     rows: Sequence[Support],
-    shown: Mapping[tuple[str, str, str], int],
+    showings: Mapping[tuple[str, str, str], int],
     options: BootstrapOptions,
 ) -> QueryGroup:
     spellings: Counter[str] = Counter()
@@ -254,7 +254,7 @@ def _group(
         if row.practice_area:
             areas[row.practice_area] += row.searches
     right = sorted(
-        doc_id for doc_id, signs in documents.items() if _is_right(signs, shown, options)
+        doc_id for doc_id, signs in documents.items() if _is_right(signs, showings, options)
     )
     return QueryGroup(
         key=key,
@@ -303,7 +303,7 @@ def _weight(row: Support, options: BootstrapOptions) -> float:
     return position_weight(row.rank, options.eta) * row.searches
 
 
-def with_settled(
+def with_decided_documents(
     groups: Sequence[QueryGroup], ids: Mapping[str, str], votes: Iterable[Vote]
 ) -> list[QueryGroup]:
     """The groups with the experts' votes on single documents applied: a relevant one is in, another

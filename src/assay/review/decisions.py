@@ -24,7 +24,7 @@ from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.gold.acts import APPROVE, CORRECT, DISMISS, PUBLISH, REJECT, UNDO, Act, CastVote, new_id
 from assay.gold.log import Log, writing
 from assay.gold.projection import GoldRows, open_rows, row_of, with_line
-from assay.gold.rows import RowChange, content_of, is_rows, meaning, text_of
+from assay.gold.rows import RowChange, comparable_state, content_of, is_rows, text_of
 from assay.gold.votes import RULING, WITHDRAWN
 from assay.review.queue import ReviewItem, ReviewState, decisions_on, row_items
 
@@ -278,15 +278,15 @@ def _require_document(ids: Sequence[str], where: str) -> None:
 # ── what the person saw ───────────────────────────────────────────────────────────────────────────
 
 
-def _refuse_decided_meanwhile(rows: GoldRows, seen: Sequence[ReviewItem]) -> None:
-    if not seen:
+def _refuse_decided_meanwhile(rows: GoldRows, shown_items: Sequence[ReviewItem]) -> None:
+    if not shown_items:
         return
-    refs = {item.ref for item in seen}
-    found = row_items(seen[0].gold, rows.log.dataset, rows.log, rows.lines, refs)
+    refs = {item.ref for item in shown_items}
+    found = row_items(shown_items[0].gold, rows.log.dataset, rows.log, rows.lines, refs)
     now = {item.id: item for item in found}
     others = [
         now[item.id]
-        for item in seen
+        for item in shown_items
         if item.id in now and (now[item.id].state, now[item.id].act) != (item.state, item.act)
     ]
     if others:
@@ -456,7 +456,7 @@ def _line_undone(
     line, after = lines[place], row_of(change.after)
     if line.row != after:
         raise InputError("the row was changed after it was approved", where=item.ref)
-    if meaning(text_of(line)) == meaning(change.after):
+    if comparable_state(text_of(line)) == comparable_state(change.after):
         end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
         restored = gold_jsonl.line_of(change.before.encode() + end)
     else:  # somebody edited other keys of the line since: they stay

@@ -20,7 +20,7 @@ from assay.store.records import (
     Account,
     AccountAct,
     Invitation,
-    Kept,
+    JsonObject,
     Role,
     ServiceKey,
     Session,
@@ -195,7 +195,7 @@ class Accounts:
     def invitations(self, connection: Connection, at: datetime) -> list[Invitation]:
         """Return the invitations that can be used, oldest first: not used, not expired, and given
         by somebody who may still give them."""
-        return [one for one in _open_invitations(connection, at) if _stands(connection, one)]
+        return [one for one in _open_invitations(connection, at) if _is_open(connection, one)]
 
     @writing
     def accept_invitation(
@@ -204,7 +204,7 @@ class Accounts:
         """Use an invitation: to join, or to replace a password hash. The name is that of the
         invitation, and `name` where the invitation has none. Sessions of the account end."""
         lock(connection, ACCOUNT_LOCK)
-        invitation = _usable(connection, id, at)
+        invitation = _usable_invitation(connection, id, at)
         name = invitation.name or name
         if invitation.kind == "password":
             account = _active(connection, name)
@@ -223,7 +223,7 @@ class Accounts:
     def end_invitation(self, connection: Connection, id: str, act: AccountAct) -> None:
         """Take an invitation back."""
         lock(connection, ACCOUNT_LOCK)
-        invitation = _usable(connection, id, act.at)
+        invitation = _usable_invitation(connection, id, act.at)
         _require_right(connection, act, invitation.role)
         _take_back(connection, invitation, act)
 
@@ -360,7 +360,7 @@ def _open_invitations(connection: Connection, at: datetime) -> list[Invitation]:
     return [Invitation(**row) for row in connection.execute(query).mappings()]
 
 
-def _stands(connection: Connection, invitation: Invitation) -> bool:
+def _is_open(connection: Connection, invitation: Invitation) -> bool:
     """Whether the giver may still give it. A link for a new password needs the right over the
     account as it is now: the person may have got a higher role since."""
     giver = _role_now(connection, invitation.by, None)
@@ -370,9 +370,9 @@ def _stands(connection: Connection, invitation: Invitation) -> bool:
     )
 
 
-def _usable(connection: Connection, id: str, at: datetime) -> Invitation:
+def _usable_invitation(connection: Connection, id: str, at: datetime) -> Invitation:
     found = next((one for one in _open_invitations(connection, at) if one.id == id), None)
-    if found is None or not _stands(connection, found):
+    if found is None or not _is_open(connection, found):
         raise StoreConflict("this link was used, or its time is over", why="link_over")
     return found
 
@@ -394,8 +394,8 @@ def _note(
     action: str,
     subject: str,
     *,
-    before: Kept | None = None,
-    after: Kept | None = None,
+    before: JsonObject | None = None,
+    after: JsonObject | None = None,
 ) -> None:
     """Add an entry to the audit trail, together with the change that it records."""
     entry = {"id": secrets.token_hex(16), "at": act.at, "by": act.by, "reason": act.reason}

@@ -108,7 +108,7 @@ def connect(target: str | Path, *, create: bool = True, read_only: bool = False)
         hint = "Give the file, assay.db for instance."
         raise InputError("is a folder, not a store", where=str(path), hint=hint)
     if not create and not path.exists():
-        raise missing(str(path))
+        raise missing_store(str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -257,7 +257,7 @@ def outdated_store(where: str) -> StoreOutdated:
     )
 
 
-def missing(where: str) -> NoStore:
+def missing_store(where: str) -> NoStore:
     return NoStore(
         "there is no store here",
         where=where,
@@ -428,7 +428,7 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
             return attempt()
         except exc.DBAPIError as error:
             if not _is_contention(error):
-                raise _translated(engine, error) from error
+                raise _as_store_error(engine, error) from error
             if time.monotonic() > deadline:
                 message = f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s"
                 raise StoreUnavailable(message) from error
@@ -451,7 +451,7 @@ def _is_contention(error: exc.DBAPIError) -> bool:
     return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or state in CONTENTION
 
 
-def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
+def _as_store_error(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
     lines = str(error.orig).strip().splitlines()
     first = lines[0] if lines else type(error.orig).__name__
     code, state = _codes(error)
@@ -477,7 +477,7 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
             hint="Check --store and $ASSAY_STORE; a new database is made with createdb.",
         )
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        first = _of_disk(Path(str(engine.url.database)), first)
+        first = _disk_error(Path(str(engine.url.database)), first)
     message = f"{address(engine)}: {without_password(first)}"
     gone = isinstance(error, exc.OperationalError | exc.InterfaceError)
     too_large = state.startswith("54")  # for the server, and always will be
@@ -486,12 +486,12 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
     return StoreError(message)
 
 
-def _of_disk(file: Path, said: str) -> str:
+def _disk_error(file: Path, message: str) -> str:
     """SQLite says "disk I/O error" where it cannot make the files that it needs beside its own."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(file.parent).free < ROOM:
             return "the disk is full. Reading needs room too: free 1 MB on it and try again"
-    return f"{said}: the disk has a fault, or no file may become so large"
+    return f"{message}: the disk has a fault, or no file may become so large"
 
 
 def address(engine: Engine) -> str:

@@ -8,7 +8,7 @@ from sqlalchemy import Executable, column, literal, select, table
 
 from assay.core.types import Vote
 from assay.store.database import read
-from assay.store.records import AuditEntry, Kept, StoreOutdated
+from assay.store.records import AuditEntry, JsonObject, StoreOutdated
 from assay.store.store import Store
 from assay.store.tables import ABOUT_SETS, JsonText, UtcTime, audit_trail
 
@@ -38,7 +38,7 @@ def identities(store: Store) -> dict[str, str]:
     return named | {f"./{n}.jsonl": n for n in (row["name"] for row in rows) if n not in known}
 
 
-def review_items(store: Store, gold: str) -> list[Kept]:
+def review_items(store: Store, gold: str) -> list[JsonObject]:
     """Return the items of the review queue of a set, decided ones included, oldest first."""
     items = _ITEMS.c
     query = select(_ITEMS).where(items.gold == gold)
@@ -70,7 +70,7 @@ def audit(store: Store, prefix: str) -> list[AuditEntry]:
     ]
 
 
-def _rows(store: Store, query: Executable) -> list[Kept]:
+def _rows(store: Store, query: Executable) -> list[JsonObject]:
     try:
         found = read(store._engine, lambda connection: connection.execute(query).mappings().all())
     except StoreOutdated:

@@ -39,10 +39,10 @@ from assay.store.records import (
     CaseCounts,
     Decision,
     Feedback,
-    Kept,
-    Purged,
+    JsonObject,
+    PurgeCounts,
     SearchLog,
-    Shown,
+    ShownResult,
     Support,
 )
 from assay.store.tables import (
@@ -88,10 +88,10 @@ class Logs:
     @reading
     def searches(self, connection: Connection, ids: Sequence[str]) -> list[SearchLog]:
         """Return the searches with these ids, oldest first."""
-        results: dict[str, list[Shown]] = {}
+        results: dict[str, list[ShownResult]] = {}
         query = select(shown_results).where(shown_results.c.log_id.in_(IDS)).order_by("rank")
         for row in rows_with(connection, query, ids):
-            results.setdefault(row.log_id, []).append(Shown(row.doc_id, row.rank, row.score))
+            results.setdefault(row.log_id, []).append(ShownResult(row.doc_id, row.rank, row.score))
         logged = rows_with(connection, select(search_logs).where(search_logs.c.id.in_(IDS)), ids)
         return [
             SearchLog(**row._mapping, results=tuple(results.get(row.id, ())))
@@ -118,39 +118,39 @@ class Logs:
 
     @writing
     def add_decisions(
-        self, connection: Connection, given: Sequence[Decision], *, same_case: bool = False
+        self, connection: Connection, new_decisions: Sequence[Decision], *, same_case: bool = False
     ) -> int:
         """Keep decisions, and give every earlier search that showed a cited document
         `relevance_score = 3` for it, once for a (search, document), with decision and rank. Return
         how much feedback is new."""
-        if not given:
+        if not new_decisions:
             return 0
         lock(connection, LOG_LOCK)
-        rows = [row_of(decision) | {"same_case": int(same_case)} for decision in given]
+        rows = [row_of(decision) | {"same_case": int(same_case)} for decision in new_decisions]
         for row in rows:
             del row["cites"]
         connection.execute(insert_new(connection, decisions), rows)
         cited = [
             {"decision_id": decision.id, "doc_id": doc_id}
-            for decision in given
+            for decision in new_decisions
             for doc_id in dict.fromkeys(decision.cites)
         ]
         if cited:
             connection.execute(insert_new(connection, decision_citations), cited)
-        ids = [decision.id for decision in given]
+        ids = [decision.id for decision in new_decisions]
         for_all = select(decisions.c.id).where(decisions.c.id.in_(IDS), decisions.c.same_case == 0)
         same_case = not any(rows_with(connection, for_all.limit(1), ids))
         return _infer(connection, decisions.c.id, ids, same_case=same_case)
 
     @writing
-    def add_feedback(self, connection: Connection, given: Sequence[Feedback]) -> int:
+    def add_feedback(self, connection: Connection, new_feedback: Sequence[Feedback]) -> int:
         """Keep clicks, votes and scores: one click for a (search, document, person); a person's
         later vote or score replaces an earlier one. A rank that is not given is looked up in the
         log."""
         shown = shown_results.c
         query = select(shown.log_id, shown.doc_id, func.min(shown.rank).label("rank"))
         query = query.where(shown.log_id.in_(IDS)).group_by(shown.log_id, shown.doc_id)
-        unranked = [sign.log_id for sign in given if sign.rank is None]
+        unranked = [sign.log_id for sign in new_feedback if sign.rank is None]
         found = rows_with(connection, query, unranked)
         ranks = {(row.log_id, row.doc_id): row.rank for row in found}
         click = insert_new(connection, relevance_feedback)
@@ -161,7 +161,7 @@ class Logs:
             where=relevance_feedback.c.at <= vote.excluded.at,
         )
         added = 0
-        for row in sorted(map(row_of, given), key=itemgetter(*FEEDBACK_KEY, "at")):
+        for row in sorted(map(row_of, new_feedback), key=itemgetter(*FEEDBACK_KEY, "at")):
             if row["rank"] is None:
                 row["rank"] = ranks.get((row["log_id"], row["doc_id"]))
             added += _added(connection, click if row["kind"] == "click" else vote, row)
@@ -296,7 +296,7 @@ class Logs:
     @writing
     def purge(
         self, connection: Connection, before: datetime, *, keep_cited: bool = False
-    ) -> Purged:
+    ) -> PurgeCounts:
         """Delete searches made before a moment, with their results and feedback."""
         lock(connection, LOG_LOCK)
         old: ColumnElement[bool] = search_logs.c.at < before
@@ -319,10 +319,10 @@ class Logs:
                 delete(search_logs).where(old),
             )
         ]
-        return Purged(feedback=counted[0], results=counted[1], searches=counted[2])
+        return PurgeCounts(feedback=counted[0], results=counted[1], searches=counted[2])
 
 
-def _add_shown(connection: Connection, results: Mapping[str, Sequence[Shown]]) -> None:
+def _add_shown(connection: Connection, results: Mapping[str, Sequence[ShownResult]]) -> None:
     """Ten rows a search: given to the driver as they are, since binding them one by one would be
     most of the cost."""
     rows = [
@@ -389,7 +389,7 @@ def _infer(
     return sum(_added(connection, statement, {"ids": some}) for some in chunks(ids))
 
 
-def _added(connection: Connection, statement: Any, values: Kept) -> int:
+def _added(connection: Connection, statement: Any, values: JsonObject) -> int:
     options = {"preserve_rowcount": True}
     return int(connection.execute(statement, values, execution_options=options).rowcount)
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from assay.core.errors import InputError
-from assay.store.database import MIGRATION_LOCK, address, lock, missing, outdated_store, read, write
+from assay.store.database import (
+    MIGRATION_LOCK,
+    address,
+    lock,
+    missing_store,
+    outdated_store,
+    read,
+    write,
+)
 from assay.store.records import StoreError, StoreOutdated
 from assay.store.tables import LEGACY, metadata
 
@@ -37,7 +45,7 @@ def upgrade(engine: Engine, *, create: bool = True) -> bool:
     if now not in SCHEMAS:
         read(engine, refuse_collision)
     if now is None and not create:
-        raise missing(address(engine))
+        raise missing_store(address(engine))
     _refuse_newer(now)
     write(engine, lambda connection: _migrate(connection, "head"))
     return now is None
@@ -47,7 +55,7 @@ def readable(engine: Engine) -> str:
     """Return the schema of a store that is only read, if that can be done with this schema."""
     now = _schema(engine)
     if now is None:
-        raise missing(address(engine))
+        raise missing_store(address(engine))
     if now not in SCHEMAS:
         read(engine, refuse_collision)
     _refuse_newer(now)

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.errors import AssayError, InputError
 
-Kept = dict[str, Any]  # a JSON object, kept as it was given
+JsonObject = dict[str, Any]  # a JSON object, kept as it was given
 
 # `score` is feedback that came with its score, as from a table of the user's own.
 FeedbackKind = Literal["citation", "vote", "click", "score"]
@@ -22,7 +22,7 @@ CLICK_SCORE = 1  # a person opened it
 SCORES = (0, CLICK_SCORE, VOTE_SCORE, CITATION_SCORE)
 
 
-class Shown(msgspec.Struct, frozen=True, gc=False):
+class ShownResult(msgspec.Struct, frozen=True, gc=False):
     """One result a search showed."""
 
     doc_id: str
@@ -44,7 +44,7 @@ class SearchLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     by: str = ""
     millis: float | None = None
     error: str = ""
-    results: tuple[Shown, ...] = ()
+    results: tuple[ShownResult, ...] = ()
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,8 +106,8 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     subject: str
     reason: str = ""
-    before: Kept | None = None
-    after: Kept | None = None
+    before: JsonObject | None = None
+    after: JsonObject | None = None
 
 
 ANSWERS = "answers:"  # before the name of a file of answers, where other runs name their gold set
@@ -126,9 +126,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     gold_fingerprint: str = ""
     corpus_fingerprint: str = ""
-    results: Kept = {}
-    summary: Kept | None = None
-    verdict: Kept | None = None
+    results: JsonObject = {}
+    summary: JsonObject | None = None
+    verdict: JsonObject | None = None
     asked: str = ""
 
 
@@ -141,7 +141,7 @@ class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
     rows: dict[str, int]
 
 
-class Purged(msgspec.Struct, frozen=True, kw_only=True):
+class PurgeCounts(msgspec.Struct, frozen=True, kw_only=True):
     searches: int
     results: int
     feedback: int
@@ -156,10 +156,10 @@ KeyKind = Literal["log", "watch"]
 TERMINAL = "terminal"  # the name under which commands on the machine itself change accounts
 
 
-def may_manage(own: Role | None, role: Role) -> bool:
+def may_manage(own_role: Role | None, role: Role) -> bool:
     """Whether somebody of role `own` may manage accounts of `role`: an admin manages everybody, a
     chair manages judges and readers."""
-    return own == "admin" or (own == "chair" and role in ("reader", "judge"))
+    return own_role == "admin" or (own_role == "chair" and role in ("reader", "judge"))
 
 
 def folded(name: str) -> str:
@@ -174,7 +174,7 @@ _LOOKS_LIKE = str.maketrans(
 )
 
 
-def looks(name: str) -> str:
+def spelling_skeleton(name: str) -> str:
     """What a name looks like: two names that a reader would take for one have the same."""
     return folded(folded(name.translate(_LOOKS_LIKE)).translate(_LOOKS_LIKE)).replace("rn", "m")
 

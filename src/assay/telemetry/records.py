@@ -37,7 +37,7 @@ from assay.store.records import (
     Decision,
     Feedback,
     SearchLog,
-    Shown,
+    ShownResult,
 )
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def check_name(name: str, value: str) -> None:
         raise InputError(f"{name} has {len(value):,} characters, at most {MAX_NAME} are taken")
 
 
-def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
+def shown(results: Sequence[Any]) -> tuple[ShownResult, ...]:
     """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used
     up."""
     if not isinstance(results, list | tuple):
         raise TypeError(f"results are {type(results).__name__}, expected a list")
     return tuple(
         [  # pairs of an id and a score, the usual kind, are read in place: the caller waits for it
-            Shown(item[0], rank, item[1])
+            ShownResult(item[0], rank, item[1])
             if type(item) is tuple
             and len(item) == 2
             and type(item[0]) is str
@@ -92,22 +92,22 @@ def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
     )
 
 
-def _shown(item: Any, rank: int) -> Shown:
+def _shown(item: Any, rank: int) -> ShownResult:
     """One result. The usual kinds come first."""
     if type(item) is str:
-        return Shown(item, rank)
+        return ShownResult(item, rank)
     if type(item) is dict and type(doc_id := item.get("doc_id")) is str:
-        return Shown(doc_id, rank, number(item.get("score")))
+        return ShownResult(doc_id, rank, number(item.get("score")))
     if isinstance(item, (str, UUID)):
-        return Shown(str(item), rank)
+        return ShownResult(str(item), rank)
     if isinstance(item, tuple) and len(item) == 2:
-        return Shown(str(item[0]), rank, number(item[1]))
+        return ShownResult(str(item[0]), rank, number(item[1]))
     if isinstance(item, Mapping):
         for key in ("doc_id", "id", "_id", "case_law_id"):
             if key in item:
-                return Shown(str(item[key]), rank, number(item.get("score")))
+                return ShownResult(str(item[key]), rank, number(item.get("score")))
     elif hasattr(item, "doc_id"):
-        return Shown(str(item.doc_id), rank, number(getattr(item, "score", None)))
+        return ShownResult(str(item.doc_id), rank, number(getattr(item, "score", None)))
     raise TypeError(f"no document id in {type(item).__name__} at rank {rank}")
 
 

@@ -128,8 +128,8 @@ def _documents(
     for unit in units:
         for record in reader.read(source, unit, options):
             if isinstance(record, Problem):
-                said = all((record.code, record.where, record.reason))
-                _require(said, f"a problem says what, where and why, not {record!r}")
+                is_complete = all((record.code, record.where, record.reason))
+                _require(is_complete, f"a problem says what, where and why, not {record!r}")
                 continue
             document = record[1] if isinstance(record, tuple) else record
             kind = type(document).__name__

@@ -28,7 +28,7 @@ from assay.store.records import (
     SearchLog,
     ServiceKey,
     Session,
-    Shown,
+    ShownResult,
     StoreConflict,
     StoreError,
     Support,
@@ -78,7 +78,9 @@ def refused(message: str, error: type[Exception] = StoreConflict) -> Iterator[No
 
 
 def _search(id: str, *documents: str, **fields: Any) -> SearchLog:
-    shown = tuple(Shown(doc_id, rank, 1 / rank) for rank, doc_id in enumerate(documents, start=1))
+    shown = tuple(
+        ShownResult(doc_id, rank, 1 / rank) for rank, doc_id in enumerate(documents, start=1)
+    )
     return replace(SearchLog(id=id, at=NOW, query=f"query {id}", results=shown), **fields)
 
 
@@ -98,10 +100,10 @@ def a_search_sent_twice_is_kept_once(store: Store) -> None:
 
 
 def text_that_no_database_could_hold_is_mended(store: Store) -> None:
-    broken = _search("l1", query="שָׁלוֹם\x00 \ud800 ä", results=(Shown("d", 1, float("nan")),))
+    broken = _search("l1", query="שָׁלוֹם\x00 \ud800 ä", results=(ShownResult("d", 1, float("nan")),))
     store.add_searches([broken])
     kept = store.searches(["l1"])[0]
-    same((kept.query, kept.results), ("שָׁלוֹם ? ä", (Shown("d", 1, None),)))
+    same((kept.query, kept.results), ("שָׁלוֹם ? ä", (ShownResult("d", 1, None),)))
 
 
 def errors_of_the_driver_do_not_escape(store: Store) -> None:
@@ -235,12 +237,12 @@ def a_run_keeps_its_summary_and_verdict(store: Store) -> None:
     other = replace(run, id="other")
     for each in (run, other):
         store.put_run(each)
-    told = replace(run, summary={"ndcg": 0.5}, verdict={"passed": True}, asked="digest")
-    store.keep_summaries([told, replace(told, id="none")])
-    same((store.run("r"), store.run("other"), store.run("none")), (told, other, None))
-    same(store.runs()[0], replace(told, results={}))
+    summarised = replace(run, summary={"ndcg": 0.5}, verdict={"passed": True}, asked="digest")
+    store.keep_summaries([summarised, replace(summarised, id="none")])
+    same((store.run("r"), store.run("other"), store.run("none")), (summarised, other, None))
+    same(store.runs()[0], replace(summarised, results={}))
     same({each.id: each.results for each in store.whole_runs(["r", "none"])}, {"r": {"n": 1}})
-    again = replace(told, verdict={"passed": False}, asked="another")
+    again = replace(summarised, verdict={"passed": False}, asked="another")
     store.keep_summaries([again])
     same(store.run("r"), again)
 
@@ -546,7 +548,9 @@ class World:
             corpus=dice.choice(["", "c", "e"]),
             practice_area=dice.choice(["", "p"]),
             case_id=dice.choice(["", "k1", "k2"]),
-            results=tuple(Shown(doc_id, rank) for rank, doc_id in enumerate(documents, start=1)),
+            results=tuple(
+                ShownResult(doc_id, rank) for rank, doc_id in enumerate(documents, start=1)
+            ),
         )
 
     def _decision(self, id: str) -> Decision:
@@ -569,7 +573,10 @@ class World:
         )
 
     def _infer(
-        self, searches: Iterable[SearchLog], any_case: Sequence[Decision], own: Sequence[Decision]
+        self,
+        searches: Iterable[SearchLog],
+        any_case: Sequence[Decision],
+        case_decisions: Sequence[Decision],
     ) -> None:
         """A document that a later decision cites scores 3 for the search; the first such decision
         is the provenance."""
@@ -577,7 +584,7 @@ class World:
             for doc_id in {shown.doc_id for shown in search.results}:
                 citing = [
                     each
-                    for each in [*any_case, *own]
+                    for each in [*any_case, *case_decisions]
                     if doc_id in each.cites
                     and search.at < each.at
                     and doc_id != each.id

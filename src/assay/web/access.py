@@ -233,9 +233,9 @@ class Rate:
 
 # Rates; taste: above what people and programs need, below what guessing needs.
 # Signing in: by name and address together, by address, by name from anywhere
-AT_THE_DOOR = (Rate(6, 1 / 60), Rate(30, 1 / 5), Rate(60, 1 / 20))
-OF_A_PERSON = Rate(200, 40)
-OF_A_SERVICE = Rate(2000, 500)
+SIGN_IN_RATES = (Rate(6, 1 / 60), Rate(30, 1 / 5), Rate(60, 1 / 20))
+PERSON_RATE = Rate(200, 40)
+SERVICE_RATE = Rate(2000, 500)
 
 
 class Limiter:
@@ -270,7 +270,7 @@ class Limiter:
             self._buckets.pop(key, None)
 
 
-class Desks:
+class ThreadPools:
     """Thread limits by kind of work, so that decisions that wait for a locked store leave threads
     for reading and for monitoring. Static files have the rest."""
 
@@ -285,7 +285,7 @@ class Desks:
         return self.reading if method in ("GET", "HEAD") else self.deciding
 
 
-async def at_desk(desk: CapacityLimiter, work: Callable[[Request], T], request: Request) -> T:
+async def run_in_pool(desk: CapacityLimiter, work: Callable[[Request], T], request: Request) -> T:
     """Run `work` in a thread of this desk. Where a long line waits already, nobody joins it."""
     if desk.statistics().tasks_waiting >= LONGEST_LINE:
         raise Refusal(503, "too_busy")
@@ -301,16 +301,16 @@ def check_call(request: Request, user: User) -> None:
     """Count one call of a user or a service against its rate."""
     limiter = limiter_of(request)
     if user.key:
-        limiter.take(f"key {user.name}", OF_A_SERVICE)
+        limiter.take(f"key {user.name}", SERVICE_RATE)
     else:
-        limiter.take(f"user {user.name}", OF_A_PERSON)
+        limiter.take(f"user {user.name}", PERSON_RATE)
 
 
 def check_door(request: Request, name: str) -> str:
     """Count an attempt to sign in; gives the key of the bucket to empty if it succeeds."""
     address = network_of(request)
     keys = (f"door {name} {address}", f"door from {address}", f"door of {name}")
-    for key, rate in zip(keys, AT_THE_DOOR, strict=True):
+    for key, rate in zip(keys, SIGN_IN_RATES, strict=True):
         limiter_of(request).take(key, rate)
     return keys[0]
 
@@ -325,7 +325,7 @@ def identify_at_rate(request: Request) -> User | None:
     tried = f"keys from {network_of(request)}"
     is_new = mark not in limiter.known
     if is_new:
-        limiter.take(tried, AT_THE_DOOR[1])
+        limiter.take(tried, SIGN_IN_RATES[1])
     user = identify(request)
     if user is None:
         limiter.known.discard(mark)
@@ -353,7 +353,7 @@ Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Respons
 
 
 @dataclass(frozen=True)
-class Guarded:
+class GuardedRoute:
     """A row of a route table.
 
     `path` as Starlette writes it; `endpoint(request) -> Response`, plain or async (plain ones run
@@ -389,22 +389,22 @@ def page_and_call(
     query: type | None = None,
     *,
     call: str = "",
-) -> tuple[Guarded, Guarded]:
+) -> tuple[GuardedRoute, GuardedRoute]:
     """The rows of a page and of the JSON call that its handler answers as well: the call is at
     /api/PATH unless `call` says otherwise. The handler asks `is_api(request)` which one it is."""
     return (
-        Guarded(path, endpoint, methods, role, summary, query=query),
-        Guarded(call or f"/api{path}", endpoint, methods, role, summary, body, answer, query),
+        GuardedRoute(path, endpoint, methods, role, summary, query=query),
+        GuardedRoute(call or f"/api{path}", endpoint, methods, role, summary, body, answer, query),
     )
 
 
-def routes(rows: Sequence[Guarded]) -> list[Route]:
+def routes(rows: Sequence[GuardedRoute]) -> list[Route]:
     """The routes of a table, each behind its check."""
     return [_route(row) for row in rows]
 
 
 @cache  # a route keeps nothing of the application that it is in
-def _route(row: Guarded) -> Route:
+def _route(row: GuardedRoute) -> Route:
     return Route(row.path, _guarded(row), methods=list(row.methods))
 
 
@@ -421,7 +421,7 @@ def is_chair(request: Request) -> bool:
     return ROLES.index(user_of(request).role) >= ROLES.index("chair")
 
 
-def may(user: User | None, row: Guarded) -> bool:
+def may_call(user: User | None, row: GuardedRoute) -> bool:
     """Whether somebody may call a row."""
     if row.role == "anyone":
         return True
@@ -436,12 +436,12 @@ def is_api_path(path: str) -> bool:
     return path.startswith("/api/") or path == "/metrics"
 
 
-def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
+def _guarded(row: GuardedRoute) -> Callable[[Request], Awaitable[Response]]:
     async def checked(request: Request) -> Response:
-        desks: Desks = request.app.state.desks
+        desks: ThreadPools = request.app.state.desks
         desk = desks.desk(request.method, watching=row.key == "watch")
-        request.state.user = user = await at_desk(desk, identify_at_rate, request)
-        if not may(user, row):
+        request.state.user = user = await run_in_pool(desk, identify_at_rate, request)
+        if not may_call(user, row):
             if user is None:
                 raise Refusal(401, "sign_in_first")
             raise Refusal(403, "not_allowed", row.role)
@@ -451,18 +451,18 @@ def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
             raise Refusal(409, "name_first")
         if request.method in CHANGES:
             request.state.body = await _limited(request, user)
-            if not _is_meant(request, user):
+            if not _is_intended(request, user):
                 raise Refusal(403, "form_too_old")
         if inspect.iscoroutinefunction(row.endpoint):
             answer: Response = await row.endpoint(request)
             return answer
         plain: Callable[[Request], Response] = row.endpoint  # type: ignore[assignment]
-        return await at_desk(desk, plain, request)
+        return await run_in_pool(desk, plain, request)
 
     return checked
 
 
-def _lacks_name(user: User, row: Guarded) -> bool:
+def _lacks_name(user: User, row: GuardedRoute) -> bool:
     return not user.name and not row.key and row.role in ROLES[ROLES.index("judge") :]
 
 
@@ -489,7 +489,7 @@ async def _limited(request: Request, user: User | None) -> bytes:
 # ── whether a change is meant ─────────────────────────────────────────────────────────────────────
 
 
-def _is_meant(request: Request, user: User | None) -> bool:
+def _is_intended(request: Request, user: User | None) -> bool:
     """A page of ours has sent it: other sites know no token. A program that is not a browser has
     no cookies to be misused: it needs none for calls."""
     if user is not None and user.key:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.web.access import GET, Guarded, is_chair, user_of
+from assay.web.access import GET, GuardedRoute, is_chair, user_of
 from assay.web.page_frame import page, service_of
 from assay.workbench.judging.answer_figures import judged_answers
 from assay.workbench.judging.answer_page import answer_set, answer_sets
@@ -31,6 +31,6 @@ def show_answer_set(request: Request) -> Response:
 
 
 ANSWER_ROUTES = [
-    Guarded("/answers", list_answer_sets, GET, "judge", "Checked answers, by set"),
-    Guarded("/answers/{set}", show_answer_set, GET, "judge", "A set of checked answers"),
+    GuardedRoute("/answers", list_answer_sets, GET, "judge", "Checked answers, by set"),
+    GuardedRoute("/answers/{set}", show_answer_set, GET, "judge", "A set of checked answers"),
 ]

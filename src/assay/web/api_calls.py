@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from assay.core.errors import InputError
-from assay.web.access import GET, POST, Guarded
+from assay.web.access import GET, POST, GuardedRoute
 from assay.web.page_frame import body, json, page, query, service_of
 from assay.workbench.project import health, logs
 from assay.workbench.review.queue import BacklogFigures, backlog_figures
@@ -109,7 +109,7 @@ class CallError(msgspec.Struct, frozen=True):
     error: str
 
 
-def document(table: Iterable[Guarded], version: str) -> JsonObject:
+def document(table: Iterable[GuardedRoute], version: str) -> JsonObject:
     """OpenAPI 3.1 of every call in a table; pages are left out."""
     calls = [row for row in table if row.is_api]
     used = [kind for row in calls for kind in (row.body, row.answer, row.query)]
@@ -141,8 +141,8 @@ def _with_short_names(schemas: Any) -> Any:
     """Types that share a name come with their place in the source. Readers get it as one word:
     ReviewItemGrade, and not assay.workbench.review.item.Grade."""
 
-    def word(found: re.Match[str]) -> str:
-        return (found[1] or "") + found[2].title().replace("_", "") + found[3]
+    def word(match: re.Match[str]) -> str:
+        return (match[1] or "") + match[2].title().replace("_", "") + match[3]
 
     return msgspec.json.decode(_WHERE.sub(word, msgspec.json.encode(schemas).decode()))
 
@@ -157,7 +157,7 @@ def _has_schema(kind: Any) -> bool:
 
 
 def _call(
-    row: Guarded, sent: object, answered: object, asked: list[JsonObject], refused: object
+    row: GuardedRoute, body: object, answered: object, parameters: list[JsonObject], refused: object
 ) -> JsonObject:
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -168,14 +168,14 @@ def _call(
         "summary": row.summary,
         "description": f"Role: {row.role}.{f' Or a key of kind {row.key}.' if row.key else ''}",
         "x-role": row.role,
-        "parameters": in_path + asked,
+        "parameters": in_path + parameters,
         "responses": {
             "2XX": {"description": "Done"} | _content(answered),
             "4XX": {"description": "Why not"} | _content(refused),
         },
         "security": [{door: []} for door in doors],
     }
-    return call | ({"requestBody": {"required": True} | _content(sent)} if sent else {})
+    return call | ({"requestBody": {"required": True} | _content(body)} if body else {})
 
 
 def _query_parameters(reference: Any, components: Any) -> list[JsonObject]:
@@ -250,7 +250,7 @@ def type_name(shape: object) -> str:
     return str(shape.get("type", "…"))
 
 
-def role_table(table: Iterable[Guarded]) -> str:
+def role_table(table: Iterable[GuardedRoute]) -> str:
     """A Markdown table of the lowest role for each page and call, narrow enough for a phone."""
     lines = ["| who | call |", "|---|---|"]
     for row in table:
@@ -260,17 +260,17 @@ def role_table(table: Iterable[Guarded]) -> str:
 
 
 API_ROUTES = [
-    Guarded(
+    GuardedRoute(
         "/api/log",
         log,
         POST,
         "admin",
         "Log searches: one, or a list",
         logs.SentSearch | list[logs.SentSearch],
-        logs.Logged,
+        logs.LoggedSearches,
         key="log",
     ),
-    Guarded(
+    GuardedRoute(
         "/api/feedback",
         feedback,
         POST,
@@ -279,18 +279,18 @@ API_ROUTES = [
         logs.SentFeedback | list[logs.SentFeedback],
         key="log",
     ),
-    Guarded(
+    GuardedRoute(
         "/api/decisions",
         decisions,
         POST,
         "admin",
         "Log finalised decisions: one, or a list",
         logs.SentDecision | list[logs.SentDecision],
-        logs.Inferred,
+        logs.InferredFeedback,
         query=DecisionsQuery,
         key="log",
     ),
-    Guarded(
+    GuardedRoute(
         "/api/backlog",
         backlog,
         GET,
@@ -299,7 +299,7 @@ API_ROUTES = [
         answer=BacklogFigures,
         key="watch",
     ),
-    Guarded(
+    GuardedRoute(
         "/api/system/diagnostics",
         diagnostics,
         GET,
@@ -308,7 +308,7 @@ API_ROUTES = [
         answer=health.Diagnostics,
         key="watch",
     ),
-    Guarded("/metrics", metrics, GET, "reader", "Figures for Prometheus", key="watch"),
-    Guarded("/api/openapi.json", openapi, GET, "reader", "This documentation, for programs"),
-    Guarded("/api/docs", docs, GET, "reader", "This documentation, for people"),
+    GuardedRoute("/metrics", metrics, GET, "reader", "Figures for Prometheus", key="watch"),
+    GuardedRoute("/api/openapi.json", openapi, GET, "reader", "This documentation, for programs"),
+    GuardedRoute("/api/docs", docs, GET, "reader", "This documentation, for people"),
 ]

@@ -49,10 +49,10 @@ from assay.reports.words import page_words
 from assay.web.access import (
     CHANGES,
     Access,
-    Desks,
-    Guarded,
+    GuardedRoute,
     Limiter,
     Refusal,
+    ThreadPools,
     identify_at_rate,
     routes,
     visitor_of,
@@ -62,7 +62,7 @@ from assay.web.api_calls import API_ROUTES
 from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.page_frame import (
-    HERE,
+    WEB_FOLDER,
     error_page,
     is_api,
     json,
@@ -79,7 +79,7 @@ from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import health, logs, people
 from assay.workbench.project.service import Service
 
-TABLES: tuple[list[Guarded], ...] = (
+TABLES: tuple[list[GuardedRoute], ...] = (
     API_ROUTES,
     DECIDE_ROUTES,
     TUNE_ROUTES,
@@ -136,7 +136,7 @@ def create_app(
     table = [row for rows in TABLES for row in rows]
     app = Starlette(
         lifespan=until_stopped,
-        routes=[*routes(table), Mount("/static", StaticFiles(directory=HERE / "static"))],
+        routes=[*routes(table), Mount("/static", StaticFiles(directory=WEB_FOLDER / "static"))],
         middleware=[
             Middleware(RequestLog),
             Middleware(Probes, service=service),
@@ -154,7 +154,7 @@ def create_app(
     app.state.access = access or Access()
     app.state.table = table
     app.state.limiter = Limiter()
-    app.state.desks = Desks()
+    app.state.desks = ThreadPools()
     return app
 
 
@@ -163,7 +163,7 @@ def _make_ready(service: Service) -> None:
     remove what killed processes left behind."""
     health.sweep(service)
     compile_templates()
-    compile_templates(HERE / "templates")
+    compile_templates(WEB_FOLDER / "templates")
     for name in service.gold_sets:
         with contextlib.suppress(AssayError, OSError):  # the set's own page says what is wrong
             open_set_for_judging(service, name)
@@ -556,7 +556,7 @@ def _route_of(scope: Scope) -> str:
 # ── alive and ready ───────────────────────────────────────────────────────────────────────────────
 
 
-class Probed(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["ok", "no disk", "ready", "not ready"]
 
 
@@ -576,14 +576,16 @@ class Probes:
         if asked not in PROBES:
             await self._app(scope, receive, send)
             return
-        well = await self._does(self._has_room, "/healthz")
-        answer = json(Probed(status="ok" if well else "no disk"), 200 if well else 503)
+        well = await self._succeeds(self._check_room, "/healthz")
+        answer = json(ProbeAnswer(status="ok" if well else "no disk"), 200 if well else 503)
         if asked == "/readyz":
-            well = well and await self._does(self._use_store, "/readyz")
-            answer = json(Probed(status="ready" if well else "not ready"), 200 if well else 503)
+            well = well and await self._succeeds(self._use_store, "/readyz")
+            answer = json(
+                ProbeAnswer(status="ready" if well else "not ready"), 200 if well else 503
+            )
         await answer(scope, receive, send)
 
-    async def _does(self, look: Callable[[], object], desk: str) -> bool:
+    async def _succeeds(self, look: Callable[[], object], desk: str) -> bool:
         """Whether a look succeeds, and soon."""
         try:
             async with asyncio.timeout(READY_SECONDS):
@@ -592,7 +594,7 @@ class Probes:
             return False
         return True
 
-    def _has_room(self) -> None:
+    def _check_room(self) -> None:
         """Look at the disks that votes and decisions are written to."""
         for folder in {path.parent for path in self._service.gold_sets.values()}:
             disk = os.statvfs(folder)

@@ -22,8 +22,8 @@ from assay.reports.drawings import (
     ChartLine,
     ChartPoint,
     change_mark,
-    moves,
     range_mark,
+    rank_moves,
     swatch,
     time_chart,
 )
@@ -40,9 +40,9 @@ from assay.reports.wording import (
     risk_in_words,
 )
 from assay.reports.words import Words
-from assay.web.access import GET, POST, Guarded, Refusal, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, GuardedRoute, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
-    Sight,
+    ProjectSight,
     body,
     form,
     is_api,
@@ -89,20 +89,20 @@ from assay.workbench.deciding.trend import Trend, trends_by_set
 from assay.workbench.deciding.tune import sweep_states
 from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import rulings_needed, set_standing
-from assay.workbench.project.cache import computed
+from assay.workbench.project.cache import compute_once
 from assay.workbench.project.home import Overview, overview, run_risk
-from assay.workbench.project.service import Service, kept_path, stored_name
+from assay.workbench.project.service import Service, path_of_stored_name, stored_name
 from assay.workbench.scoring.history import (
     ANSWERS,
-    KeptAnswers,
-    KeptRun,
-    kept_answers,
-    kept_run,
+    StoredAnswers,
+    StoredRun,
     latest_answers,
     name_run,
     names_of_runs,
+    stored_answers,
+    stored_run,
 )
-from assay.workbench.scoring.report import beside
+from assay.workbench.scoring.report import compared_view
 from assay.workbench.scoring.run_queue import RunJob, RunQueue, choices, engines_again
 
 WORDS = ("judge", "decide")
@@ -188,13 +188,13 @@ class MovedDocuments(msgspec.Struct, frozen=True, kw_only=True):
     out: int
 
 
-def moved(found: TwoRankings) -> MovedDocuments:
-    now = found.b.documents
+def moved(rankings: TwoRankings) -> MovedDocuments:
+    now = rankings.b.documents
     return MovedDocuments(
         up=sum(placed.moved > 0 for placed in now),
         down=sum(placed.moved < 0 for placed in now),
         new=sum(placed.other_rank is None for placed in now),
-        out=sum(placed.other_rank is None for placed in found.a.documents),
+        out=sum(placed.other_rank is None for placed in rankings.a.documents),
     )
 
 
@@ -230,10 +230,10 @@ def checks_of(report: ReportView, verdict: Verdict | None) -> list[ShownGate]:
 # ── the way back ──────────────────────────────────────────────────────────────────────────────────
 
 
-def back_to(service: Service, gold: str, asked: str) -> str:
+def back_to(service: Service, gold: str, address: str) -> str:
     """The page that was asked from, of the newest runs of its engines; else the comparison of the
     best two, where the question of the set is answered."""
-    parts = urlsplit(local_path(asked))
+    parts = urlsplit(local_path(address))
     given = parse_qs(parts.query)
     lines = run_lines(service, gold=stored_name(service, gold))
     newest: dict[str, str] = {}
@@ -242,7 +242,7 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 
     def now(run_id: str) -> str:
         try:
-            return newest.get(kept_run(service, run_id).engine, run_id)
+            return newest.get(stored_run(service, run_id).engine, run_id)
         except AssayError:
             return run_id
 
@@ -264,7 +264,7 @@ def back_to(service: Service, gold: str, asked: str) -> str:
 
 def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     words = Words(language_for(request))
-    seen: Sight = getattr(request.state, "sight", None) or sight(request)
+    seen: ProjectSight = getattr(request.state, "sight", None) or sight(request)
     service = seen.service
     now = service.clock()
     queue: RunQueue | None = getattr(request.app.state, "run_queue", None)
@@ -413,9 +413,9 @@ def list_runs(request: Request) -> Response:
 def show_run(request: Request) -> Response:
     """One run: its figures, the verdict of the gates, every query, and its receipt."""
     service, left, blind = sight(request)
-    if (checked := kept_answers(service, request.path_params["run"])) is not None:
+    if (checked := stored_answers(service, request.path_params["run"])) is not None:
         return _show_answers(request, checked)
-    kept = kept_run(service, request.path_params["run"])
+    kept = stored_run(service, request.path_params["run"])
     if is_api(request):
         today = run_today(service, kept, language_for(request))
         if blind and left is not None:
@@ -461,16 +461,16 @@ def show_run(request: Request) -> Response:
     )
 
 
-def _show_answers(request: Request, kept: KeptAnswers) -> Response:
+def _show_answers(request: Request, answers: StoredAnswers) -> Response:
     """One check of a file of answers: what was not checked, the gates, the figures and faults."""
     _full_sight(request)  # the faults would tell a judge what to find
     if is_api(request):
-        return json(kept)
-    words, results = Words(language_for(request)), kept.results
+        return json(answers)
+    words, results = Words(language_for(request)), answers.results
     return decided_page(
         request,
         "answer_run.html",
-        kept=kept,
+        kept=answers,
         coverage=answer_reports.coverage_line(results, words),
         checks=answer_reports.check_rows(results, words),
         figures=answer_reports.figure_rows(results, words),
@@ -498,10 +498,10 @@ def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = _full_sight(request), language_for(request)
     chosen = query(request, ReportQuery).format
-    if (checked := kept_answers(service, request.path_params["run"])) is not None:
+    if (checked := stored_answers(service, request.path_params["run"])) is not None:
         text = answer_reports.render(checked.results, f".{chosen}", language)
         return _report_file(checked, text, chosen)
-    kept = kept_run(service, request.path_params["run"])
+    kept = stored_run(service, request.path_params["run"])
     verdict = verdict_today(service, kept)
     found = verdict_risk(service, kept, verdict)
     if verdict is not None:
@@ -516,8 +516,8 @@ def run_report(request: Request) -> Response:
     return _report_file(kept, text, chosen)
 
 
-def _report_file(kept: KeptRun | KeptAnswers, text: str, chosen: str) -> Response:
-    name = f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.{chosen}".replace("/", "-")
+def _report_file(run: StoredRun | StoredAnswers, text: str, chosen: str) -> Response:
+    name = f"{run.gold}-{run.engine}-{run.at:%Y-%m-%d}.{chosen}".replace("/", "-")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(text, media_type=f"text/{chosen}; charset=utf-8", headers=headers)
 
@@ -537,18 +537,18 @@ def _with_verdict(
     return msgspec.structs.replace(results, verdict=verdict, baseline=change)
 
 
-def _report(address: str, kept: KeptRun, language: str, since: BaselineComparison | None) -> str:
+def _report(address: str, run: StoredRun, language: str, since: BaselineComparison | None) -> str:
     """The report of a run as HTML, cached: with the same verdict and baseline it never changes."""
-    compared = msgspec.json.encode((kept.results.verdict, kept.results.baseline))
-    key = ("report", address, kept.id, language, compared)
-    return computed(key, lambda: _render_report(kept.results, language, since))
+    compared = msgspec.json.encode((run.results.verdict, run.results.baseline))
+    key = ("report", address, run.id, language, compared)
+    return compute_once(key, lambda: _render_report(run.results, language, since))
 
 
 def _render_report(results: Results, language: str, since: BaselineComparison | None) -> str:
     if since is None:
         return render(view(results, language=language), ".html")
     compared = with_baseline_name(since, language)
-    return render(beside(results, since.before, compared, language=language), ".html")
+    return render(compared_view(results, since.before, compared, language=language), ".html")
 
 
 # ── comparing ─────────────────────────────────────────────────────────────────────────────────────
@@ -559,22 +559,22 @@ class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
     b: str = ""
 
 
-def _warnings(found: RunComparison, tell: Sentences) -> tuple[str, ...]:
+def _warnings(comparison: RunComparison, sentences: Sentences) -> tuple[str, ...]:
     """The warnings of a comparison, without the one that the set changed: the page has it below
     the answer already."""
-    compared = found.change.comparison
+    compared = comparison.change.comparison
     shown = [
         warning
         for warning in compared.warnings
         if not (compared.gold_changed and "different gold sets" in warning)
     ]
-    return tell.warnings(shown)
+    return sentences.warnings(shown)
 
 
 def _rulings(service: Service, gold: str) -> int:
     """How many pairs of a set need a ruling; 0 for a set that is not open here."""
     with contextlib.suppress(AssayError):
-        return rulings_needed(kept_path(service, gold))
+        return rulings_needed(path_of_stored_name(service, gold))
     return 0
 
 
@@ -603,8 +603,8 @@ def compare(request: Request) -> Response:
             complaint=message_of(request, error),
         )
     language = language_for(request)
-    tell = Sentences(Words(language))
-    results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
+    sentences = Sentences(Words(language))
+    results = msgspec.structs.replace(stored_run(service, asked.b).results, verdict=found.verdict)
     report = view(results, language=language)
     reach = _reach(found.change.slices)
     needed = (found.verdict.judge_next if found.verdict else None) or found.change.to_judge
@@ -626,12 +626,15 @@ def compare(request: Request) -> Response:
         asks_first=any(check.gate.measure in BESIDE for check in found.verdict.checks)
         if found.verdict
         else False,
-        lost=as_sentence(hidden_loss(found.change.head, found.change.comparison, tell)),
-        changed=as_sentence(gold_change(found.change.head, found.change.comparison, tell)),
-        risk=risk_in_words(found.change.head, tell),
-        pool=pool_advice(found.change.head, tell),
-        more_queries=" ".join(more_queries(found.change.head, found.change.comparison, tell)),
-        warnings=(*_warnings(found, tell), *tell.rulings(_rulings(service, found.b.gold))),
+        lost=as_sentence(hidden_loss(found.change.head, found.change.comparison, sentences)),
+        changed=as_sentence(gold_change(found.change.head, found.change.comparison, sentences)),
+        risk=risk_in_words(found.change.head, sentences),
+        pool=pool_advice(found.change.head, sentences),
+        more_queries=" ".join(more_queries(found.change.head, found.change.comparison, sentences)),
+        warnings=(
+            *_warnings(found, sentences),
+            *sentences.rulings(_rulings(service, found.b.gold)),
+        ),
         losses=losses,
         needed=needed,
         left_out=results.receipt.counts.get("n_unjudged", 0),
@@ -644,26 +647,26 @@ def compare(request: Request) -> Response:
     )
 
 
-def _newest_pair(service: Service, found: RunComparison) -> str:
+def _newest_pair(service: Service, comparison: RunComparison) -> str:
     """The query of the comparison of the newest runs of both engines; empty where it is this one.
     Of one engine over time the newest stands against A."""
     newest: dict[str, str] = {}
-    for line in (found.a, found.b):
+    for line in (comparison.a, comparison.b):
         listed = run_page(service, gold=line.gold, engine=line.engine, limit=1).items
         newest[line.engine] = listed[0].id if listed else line.id
-    a, b = newest[found.a.engine], newest[found.b.engine]
-    if found.a.engine == found.b.engine:
-        a, b = (found.b.id, found.a.id) if b == found.a.id else (found.a.id, b)
-    if {a, b} == {found.a.id, found.b.id}:
+    a, b = newest[comparison.a.engine], newest[comparison.b.engine]
+    if comparison.a.engine == comparison.b.engine:
+        a, b = (comparison.b.id, comparison.a.id) if b == comparison.a.id else (comparison.a.id, b)
+    if {a, b} == {comparison.a.id, comparison.b.id}:
         return ""
     return urlencode({"a": a, "b": b})
 
 
-def _second_asked(service: Service, gold: str, found: SingleJudgeRisk | None) -> bool:
+def _second_asked(service: Service, gold: str, risk: SingleJudgeRisk | None) -> bool:
     """Whether a second judge was already asked for the pairs that a verdict rests on."""
-    if found is None:
+    if risk is None:
         return False
-    return second_judge_asked(kept_path(service, gold), found.pairs)
+    return second_judge_asked(path_of_stored_name(service, gold), risk.pairs)
 
 
 def _reach(parts: list[SliceChange]) -> float:
@@ -679,7 +682,7 @@ def _reach(parts: list[SliceChange]) -> float:
 def compare_rankings(request: Request) -> Response:
     asked = query(request, OneQuery)
     seen = sight(request, asked.a, asked.b)
-    if asked.a and seen.must_not_see(kept_run(seen.service, asked.a).gold, asked.query):
+    if asked.a and seen.must_not_see(stored_run(seen.service, asked.a).gold, asked.query):
         raise Refusal(403, "blind_ranking")
     found = two_rankings(seen.service, asked.a, asked.b, asked.query)
     if is_api(request):
@@ -694,7 +697,7 @@ def compare_rankings(request: Request) -> Response:
         request,
         "rankings.html",
         found=found,
-        moves=moves(pairs, rows),
+        moves=rank_moves(pairs, rows),
         moved=moved(found),
         grades_here=_graded_here(request, seen.service, found.b.run),
         pair=urlencode({"a": asked.a, "b": asked.b}),
@@ -770,10 +773,10 @@ def run_again(request: Request) -> Response:
     """Update the labels with new judgments, and run again what needs it; then go back."""
     queue, by = queue_of(request), user_of(request).name
     if is_api(request):
-        return json(queue.again(body(request, RunAgain).gold, by=by), 202)
+        return json(queue.run_again(body(request, RunAgain).gold, by=by), 202)
     fields = form(request)
     gold, back = fields.text("set"), fields.text("back")
-    jobs = queue.again(gold, by=by)
+    jobs = queue.run_again(gold, by=by)
     if not jobs:
         return RedirectResponse(back_to(service_of(request), gold, back), status_code=303)
     asked = {"set": gold, "back": back, "jobs": ",".join(job.id for job in jobs)}
@@ -794,14 +797,14 @@ def run_again_page(request: Request) -> Response:
 
 def ask_second_judge(request: Request) -> Response:
     service, wanted = service_of(request), sent_as(request, SecondWanted)
-    kept = kept_run(service, wanted.run)
+    kept = stored_run(service, wanted.run)
     if wanted.other:
         found = compare_runs(service, wanted.other, kept.id).rests
     else:
         found = verdict_risk(service, kept, verdict_today(service, kept))
     asked, by = 0, user_of(request).name
     if found is not None:
-        path = kept_path(service, kept.gold)
+        path = path_of_stored_name(service, kept.gold)
         asked = single_judge_risk.ask_second_judge(service, path, found.pairs, by=by)
     if is_api(request):
         return json(SecondAsked(documents=asked))
@@ -819,14 +822,14 @@ def show_job(request: Request) -> Response:
     return json(found)
 
 
-def _job_page(request: Request, found: RunJob | None, complaint: str, status: int) -> Response:
+def _job_page(request: Request, job: RunJob | None, complaint: str, status: int) -> Response:
     service = service_of(request)
     before = now = None
-    if found is not None and found.run:
-        kept = kept_run(service, found.run)
+    if job is not None and job.run:
+        kept = stored_run(service, job.run)
         earlier = run_page(service, gold=kept.gold, limit=12).items
-        before = next((line for line in earlier if line.id != found.run and not line.error), None)
-        now = next((line for line in earlier if line.id == found.run), None)
+        before = next((line for line in earlier if line.id != job.run and not line.error), None)
+        now = next((line for line in earlier if line.id == job.run), None)
     is_behind = (
         now is not None
         and before is not None
@@ -838,7 +841,7 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
         request,
         "job.html",
         status,
-        job=found,
+        job=job,
         complaint=complaint,
         before=before,
         is_behind=is_behind,
@@ -872,7 +875,7 @@ JOB_ROUTES = [
         RunAgain,
         list[RunJob],
     ),
-    Guarded("/runs/again", run_again_page, GET, "reader", "How far the runs are", query=Again),
+    GuardedRoute("/runs/again", run_again_page, GET, "reader", "How far the runs are", query=Again),
     *page_and_call(
         "/second",
         ask_second_judge,
@@ -882,7 +885,9 @@ JOB_ROUTES = [
         SecondWanted,
         SecondAsked,
     ),
-    Guarded("/api/runs/jobs", list_jobs, GET, "reader", "Runs started here", answer=list[RunJob]),
+    GuardedRoute(
+        "/api/runs/jobs", list_jobs, GET, "reader", "Runs started here", answer=list[RunJob]
+    ),
     *page_and_call(
         "/runs/jobs/{job}", show_job, GET, "reader", "A run that was started here", answer=RunJob
     ),
@@ -904,7 +909,7 @@ DECIDE_ROUTES = [
     ),
     *JOB_ROUTES,
     *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
-    Guarded(
+    GuardedRoute(
         "/runs/{run}/report",
         run_report,
         GET,

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.types import Issue
 from assay.reports.drawings import range_mark
-from assay.web.access import GET, POST, Guarded, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, GuardedRoute, is_chair, page_and_call, user_of
 from assay.web.page_frame import body, is_api, json, language_for, page, query, sent_as, service_of
 from assay.workbench.deciding.next_judgments import open_question
 from assay.workbench.judging import agreement, rulings, set_edits
@@ -30,7 +30,7 @@ from assay.workbench.judging.page import (
     VoteConflict,
     VoteForm,
 )
-from assay.workbench.judging.rulings import ActId, Dispute, Ruled
+from assay.workbench.judging.rulings import ActId, Dispute, RulingOutcome
 from assay.workbench.judging.set_edits import (
     AddedDocument,
     Assigned,
@@ -44,7 +44,7 @@ from assay.workbench.judging.set_edits import (
     QueryNote,
 )
 from assay.workbench.judging.vote_totals import uncounted
-from assay.workbench.judging.votes_to_labels import Merged, recompute_labels
+from assay.workbench.judging.votes_to_labels import MergeOutcome, recompute_labels
 from assay.workbench.project.service import gold_path
 from assay.workbench.scoring.run_queue import engines_again
 
@@ -135,16 +135,16 @@ def show_set(request: Request) -> Response:
     )
 
 
-def _filter_address(name: str, asked: QueryFilter, **changed: object) -> str:
+def _filter_address(name: str, query_filter: QueryFilter, **changed: object) -> str:
     """The address of the page of a set with something of its filter changed."""
-    values = msgspec.structs.asdict(asked) | {"offset": 0} | changed
+    values = msgspec.structs.asdict(query_filter) | {"offset": 0} | changed
     kept = urlencode({key: value for key, value in values.items() if value})
     return f"/judge/{quote(name, safe='')}{'?' if kept else ''}{kept}"
 
 
-def _first_open(shown: SetToJudge) -> str:
+def _first_open(gold_set: SetToJudge) -> str:
     """The first query with documents left to judge."""
-    left = (row.id for row in shown.queries if row.judged < row.asked)
+    left = (row.id for row in gold_set.queries if row.judged < row.asked)
     return next(left, "")
 
 
@@ -394,7 +394,7 @@ JUDGE_ROUTES = [
         query=SetParams,
         call="/api/judge/set",
     ),
-    Guarded(
+    GuardedRoute(
         "/judge/{set}/{query:path}/all",
         all_documents_page,
         GET,
@@ -411,7 +411,7 @@ JUDGE_ROUTES = [
         query=QueryParams,
         call="/api/judge/query",
     ),
-    Guarded(
+    GuardedRoute(
         "/api/judge/document",
         show_document,
         GET,
@@ -420,7 +420,7 @@ JUDGE_ROUTES = [
         query=DocumentParams,
         answer=PairToRead,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/judge/rubric",
         show_rubric,
         GET,
@@ -429,7 +429,7 @@ JUDGE_ROUTES = [
         query=SetParams,
         answer=RubricAnswer,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/judge/search",
         search_to_add,
         GET,
@@ -438,7 +438,7 @@ JUDGE_ROUTES = [
         query=SearchParams,
         answer=list[FoundToAdd],
     ),
-    Guarded(
+    GuardedRoute(
         "/api/votes",
         vote,
         POST,
@@ -447,7 +447,7 @@ JUDGE_ROUTES = [
         body=VoteForm,
         answer=SavedVote,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/flags",
         flag,
         POST,
@@ -456,7 +456,7 @@ JUDGE_ROUTES = [
         body=FlagForm,
         answer=Flag,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/pool",
         add_document,
         POST,
@@ -465,7 +465,7 @@ JUDGE_ROUTES = [
         body=NewDocument,
         answer=AddedDocument,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/pool/assign",
         assign,
         POST,
@@ -474,7 +474,7 @@ JUDGE_ROUTES = [
         body=Assignment,
         answer=Assigned,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/notes",
         note,
         POST,
@@ -483,10 +483,10 @@ JUDGE_ROUTES = [
         body=QueryNote,
         answer=QueryNote,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/queries", add_query, POST, "chair", "Add a query", body=NewQuery, answer=ChangedSet
     ),
-    Guarded(
+    GuardedRoute(
         "/api/issues",
         edit_issue,
         POST,
@@ -495,7 +495,7 @@ JUDGE_ROUTES = [
         body=EditedIssue,
         answer=Issue,
     ),
-    Guarded("/agreement", sets_page, GET, "judge", "The agreement on each set"),
+    GuardedRoute("/agreement", sets_page, GET, "judge", "The agreement on each set"),
     *page_and_call(
         "/agreement/{set}",
         show_agreement,
@@ -506,8 +506,10 @@ JUDGE_ROUTES = [
         query=SetParams,
         call="/api/agreement",
     ),
-    Guarded("/agreement/{set}/{query:path}", rule_page, GET, "chair", "Rule on a disagreement"),
-    Guarded(
+    GuardedRoute(
+        "/agreement/{set}/{query:path}", rule_page, GET, "chair", "Rule on a disagreement"
+    ),
+    GuardedRoute(
         "/api/disputes",
         list_disputes,
         GET,
@@ -516,23 +518,23 @@ JUDGE_ROUTES = [
         query=SetParams,
         answer=list[Dispute],
     ),
-    Guarded(
+    GuardedRoute(
         "/api/rulings",
         rule,
         POST,
         "chair",
         "Rule on a disagreement and update the labels",
         body=RulingGiven,
-        answer=Ruled,
+        answer=RulingOutcome,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/rulings/withdraw",
         withdraw_ruling,
         POST,
         "chair",
         "Withdraw a ruling and update the labels",
         body=RulingWithdrawn,
-        answer=Ruled,
+        answer=RulingOutcome,
     ),
     *page_and_call(
         "/labels",
@@ -541,6 +543,6 @@ JUDGE_ROUTES = [
         "chair",
         "Recompute the labels of a set from its votes",
         SetParams,
-        Merged,
+        MergeOutcome,
     ),
 ]

@@ -39,12 +39,12 @@ from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page
 from assay.web.access import (
     VISIT_COOKIE,
     YEAR,
-    Guarded,
+    GuardedRoute,
     access_of,
     csrf_token,
     fields_of,
     is_api_path,
-    may,
+    may_call,
     set_cookie,
     visitor_of,
 )
@@ -52,7 +52,7 @@ from assay.workbench.judging.blind import OpenPairs, open_pairs, without_names
 from assay.workbench.project.home import PendingBadge, pending_badge
 from assay.workbench.project.service import Service
 
-HERE = Path(__file__).parent
+WEB_FOLDER = Path(__file__).parent
 T = TypeVar("T")
 BUTTON = Markup(
     '<button type="button" class="term" popovertarget="word-{}" title="{}"><bdi>{}</bdi></button>'
@@ -81,7 +81,7 @@ def service_of(request: Request) -> Service:
     return service
 
 
-class Sight(NamedTuple):
+class ProjectSight(NamedTuple):
     """The project as a user may see it, and the documents that the user has left to judge."""
 
     service: Service
@@ -92,7 +92,7 @@ class Sight(NamedTuple):
         return self.blind and self.left is not None and self.left.hides(gold, query_id)
 
 
-def sight(request: Request, *runs: str) -> Sight:
+def sight(request: Request, *runs: str) -> ProjectSight:
     """The project without what a judge must not know while judging. Chairs and admins decide, and
     whoever works alone is one of them: they see everything, and pages say what that means. Of the
     runs that a page compares, the engines are A and B."""
@@ -100,7 +100,7 @@ def sight(request: Request, *runs: str) -> Sight:
     judges = user is not None and bool(user.name) and user.role != "reader"
     left = open_pairs(service, user.name) if user is not None and judges else None
     is_blind = left is not None and user is not None and user.role == "judge"
-    request.state.sight = found = Sight(
+    request.state.sight = found = ProjectSight(
         without_names(service, runs) if is_blind else service, left, is_blind
     )
     return found
@@ -216,11 +216,11 @@ class Glossary:
         self._texts = texts
         self.used: dict[str, str] = {}
 
-    def __call__(self, key: str, shown: str) -> str:
+    def __call__(self, key: str, text: str) -> str:
         if f"word {key}" not in self._texts:
-            return shown
-        self.used.setdefault(key, shown)
-        return BUTTON.format(key, self._texts["what_is_this"], shown)
+            return text
+        self.used.setdefault(key, text)
+        return BUTTON.format(key, self._texts["what_is_this"], text)
 
     def measure(self, name: str, shown: str) -> str:
         """A measure by its name, or by what it is called, without its depth: nDCG@10 is explained
@@ -271,7 +271,7 @@ def page(
 
     token = csrf_token(request)
     html = (
-        template_environment(HERE / "templates")
+        template_environment(WEB_FOLDER / "templates")
         .get_template(template)
         .render(
             t=Texts(texts),
@@ -351,9 +351,9 @@ def _address_in(request: Request, language: str) -> str:
 
 
 def _may_open(request: Request, path: str) -> bool:
-    table: list[Guarded] = request.app.state.table
+    table: list[GuardedRoute] = request.app.state.table
     user = visitor_of(request)
-    return any(row.path == path and "GET" in row.methods and may(user, row) for row in table)
+    return any(row.path == path and "GET" in row.methods and may_call(user, row) for row in table)
 
 
 def _waiting(request: Request) -> PendingBadge | None:

@@ -17,7 +17,7 @@ from assay.web.access import (
     NAME_COOKIE,
     POST,
     YEAR,
-    Guarded,
+    GuardedRoute,
     Refusal,
     access_of,
     check_door,
@@ -293,7 +293,7 @@ def change_password(request: Request) -> Response:
 def list_people(
     request: Request, *, complaint: str = "", link: people.Link | None = None, key: str = ""
 ) -> Response:
-    everybody = people.everybody(service_of(request))
+    everybody = people.list_people(service_of(request))
     if is_api(request):
         return json(everybody)
     user, open_here = user_of(request), not access_of(request).accounts
@@ -437,19 +437,23 @@ def audit(request: Request) -> Response:
 
 
 PEOPLE_ROUTES = [
-    Guarded("/sign-in", sign_in_page, GET, "anyone", "Sign in"),
-    Guarded("/sign-in", sign_in, POST, "anyone", "Sign in with name and password"),
-    Guarded("/sign-out", sign_out, POST, "reader", "Sign out here"),
-    Guarded("/sign-out/everywhere", sign_out_everywhere, POST, "reader", "Sign out everywhere"),
-    Guarded("/invite/{token}", invitation_page, GET, "anyone", "Open a link that works once"),
-    Guarded("/invite/{token}", accept_invitation, POST, "anyone", "Join, or set a new password"),
-    Guarded("/me", me, GET, "reader", "One's own name and password"),
-    Guarded("/api/me", me, GET, "reader", "Who is signed in", answer=Me),
-    Guarded("/me", choose_name, POST, "reader", "Choose a name, where there are no accounts"),
-    Guarded("/me/password", change_password, POST, "reader", "Change one's password"),
+    GuardedRoute("/sign-in", sign_in_page, GET, "anyone", "Sign in"),
+    GuardedRoute("/sign-in", sign_in, POST, "anyone", "Sign in with name and password"),
+    GuardedRoute("/sign-out", sign_out, POST, "reader", "Sign out here"),
+    GuardedRoute(
+        "/sign-out/everywhere", sign_out_everywhere, POST, "reader", "Sign out everywhere"
+    ),
+    GuardedRoute("/invite/{token}", invitation_page, GET, "anyone", "Open a link that works once"),
+    GuardedRoute(
+        "/invite/{token}", accept_invitation, POST, "anyone", "Join, or set a new password"
+    ),
+    GuardedRoute("/me", me, GET, "reader", "One's own name and password"),
+    GuardedRoute("/api/me", me, GET, "reader", "Who is signed in", answer=Me),
+    GuardedRoute("/me", choose_name, POST, "reader", "Choose a name, where there are no accounts"),
+    GuardedRoute("/me/password", change_password, POST, "reader", "Change one's password"),
     *page_and_call("/people", list_people, GET, "chair", "People, links and keys", answer=People),
-    Guarded("/people/history", history, GET, "chair", "The audit trail", query=TrailQuery),
-    Guarded(
+    GuardedRoute("/people/history", history, GET, "chair", "The audit trail", query=TrailQuery),
+    GuardedRoute(
         "/api/audit",
         audit,
         GET,

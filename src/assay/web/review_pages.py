@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
-from assay.web.access import GET, POST, Guarded, Refusal, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, GuardedRoute, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
     Form,
     body,
@@ -51,8 +51,8 @@ from assay.workbench.review.item import (
     whole_text,
 )
 from assay.workbench.review.queue import (
-    Listing,
     QueueFilter,
+    QueueListing,
     ReviewItem,
     find_item,
     listing,
@@ -120,20 +120,20 @@ def _list(
         status,
         listing=shown,
         chosen=chosen,
-        kept=kept_query(chosen),
+        kept=filter_query(chosen),
         complaint=complaint,
-        narrowed=kept_query(chosen) != "",
+        narrowed=filter_query(chosen) != "",
         reviewer=_reviewer(request),
     )
 
 
-def kept_query(chosen: QueueFilter, **more: str) -> str:
+def filter_query(queue_filter: QueueFilter, **more: str) -> str:
     """The filter that was chosen, as the query of an address."""
     plain = QueueFilter()
     values = [
         (name, value)
         for name in QueueFilter.__struct_fields__
-        if (value := getattr(chosen, name)) != getattr(plain, name)
+        if (value := getattr(queue_filter, name)) != getattr(plain, name)
     ]
     values += [(name, value) for name, value in more.items() if value]
     return f"?{urlencode(values)}" if values else ""
@@ -201,12 +201,12 @@ def _item_page(
     *,
     status: int = 200,
     complaint: str = "",
-    sent: DecisionForm | None = None,
+    form: DecisionForm | None = None,
 ) -> Response:
     service, chosen = service_of(request), query(request, QueueFilter)
     view = item_view(service, item, chosen)
     found, sought, not_found = _found_without_script(request, service, item)
-    extra = _ticked_documents(service, item, sent, {one.doc_id for one in view.candidates})
+    extra = _ticked_documents(service, item, form, {one.doc_id for one in view.candidates})
     whole_id = request.query_params.get("whole", "")
     return page(
         request,
@@ -217,7 +217,7 @@ def _item_page(
         item=item,
         shown=decisions.fingerprint(item, view.note),
         act=secrets.token_hex(12),
-        kept=kept_query(chosen),
+        kept=filter_query(chosen),
         chosen=chosen,
         whole=whole_text(service, item, whole_id) if whole_id else None,
         found=found,
@@ -225,7 +225,7 @@ def _item_page(
         sought=sought,
         not_found=not_found,
         complaint=complaint,
-        sent=sent,
+        sent=form,
         reviewer=_reviewer(request),
     )
 
@@ -242,11 +242,11 @@ def _found_without_script(
 
 
 def _ticked_documents(
-    service: Service, item: ReviewItem, sent: DecisionForm | None, shown: set[str]
+    service: Service, item: ReviewItem, form: DecisionForm | None, shown_ids: set[str]
 ) -> list[Candidate]:
     """Documents that the chair had found and ticked before the form was refused."""
-    ticked = (sent.documents or ()) if sent is not None else ()
-    new = [id for id in ticked if id not in item.doc_ids and id not in shown]
+    ticked = (form.documents or ()) if form is not None else ()
+    new = [id for id in ticked if id not in item.doc_ids and id not in shown_ids]
     return [candidate_of(service, item, id) for id in new]
 
 
@@ -268,17 +268,17 @@ def decide(request: Request) -> Response:
     next_id = beside.next or beside.previous
     place = f"/review/{next_id}" if next_id else "/review"
     message = "already" if done.already else done.outcome
-    return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
+    return RedirectResponse(place + filter_query(chosen, said=message), status_code=303)
 
 
 def _decide(
-    service: Service, item_id: str, action: str, sent: DecisionForm, by: str
+    service: Service, item_id: str, action: str, form: DecisionForm, by: str
 ) -> ItemOutcome:
     match action:
         case "approve":
-            return decisions.approve(service, item_id, sent, by=by)
+            return decisions.approve(service, item_id, form, by=by)
         case "reject":
-            return decisions.reject(service, item_id, sent, by=by)
+            return decisions.reject(service, item_id, form, by=by)
         case _:
             raise ReviewRefusal("action")
 
@@ -303,7 +303,7 @@ def _refused(request: Request, item_id: str, sent: DecisionForm, error: AssayErr
     try:
         item = find_item(service_of(request), item_id)
         if item is not None:
-            return _item_page(request, item, status=status, complaint=complaint, sent=sent)
+            return _item_page(request, item, status=status, complaint=complaint, form=sent)
     except AssayError:  # the store is away: the page does without it
         status = 503
     return page(
@@ -346,7 +346,7 @@ def _preview(request: Request, chosen: BulkQuery, outcome: BulkOutcome | None = 
         words=WORDS,
         preview=shown,
         chosen=chosen,
-        kept=kept_query(chosen),
+        kept=filter_query(chosen),
         outcome=outcome,
         act=secrets.token_hex(12),
         refused=list(outcome.refused.values()) if outcome else [],
@@ -378,7 +378,7 @@ def approve_many(request: Request) -> Response:
     if outcome.unwritten:
         return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     message = "approved" if outcome.done else "already"
-    return RedirectResponse("/review" + kept_query(chosen, said=message), status_code=303)
+    return RedirectResponse("/review" + filter_query(chosen, said=message), status_code=303)
 
 
 def _bulk_form(values: Form) -> BulkBody:
@@ -398,7 +398,7 @@ def undo(request: Request) -> Response:
     if called and not ids:
         found = decisions.undone_by(service, sent.act) or decisions.last_decided(service, by)
         ids = [*sent.decided] or [item.id for item in found]
-    outcome = decisions.undo(service, ids, by=by, seen=sent.decided, act=sent.act)
+    outcome = decisions.undo(service, ids, by=by, seen_times=sent.decided, act=sent.act)
     if called:
         return json(outcome)
     if outcome.refused:
@@ -408,7 +408,7 @@ def undo(request: Request) -> Response:
         return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     place = f"/review/{ids[0]}" if len(ids) == 1 else "/review"
     message = "taken_back" if outcome.done else "waits_already"
-    return RedirectResponse(place + kept_query(chosen, said=message), status_code=303)
+    return RedirectResponse(place + filter_query(chosen, said=message), status_code=303)
 
 
 def _undo_form(values: Form) -> UndoBody:
@@ -427,7 +427,13 @@ def _decision(text: str) -> list[tuple[str, datetime]]:
 
 REVIEW_ROUTES = [
     *page_and_call(
-        "/review", list_items, GET, "judge", "The review queue", answer=Listing, query=ListQuery
+        "/review",
+        list_items,
+        GET,
+        "judge",
+        "The review queue",
+        answer=QueueListing,
+        query=ListQuery,
     ),
     *page_and_call(
         "/review/bulk",
@@ -457,8 +463,8 @@ REVIEW_ROUTES = [
         answer=ItemView,
         query=QueueFilter,
     ),
-    Guarded("/review/{item}", decide, POST, "chair", "Approve or reject"),
-    Guarded(
+    GuardedRoute("/review/{item}", decide, POST, "chair", "Approve or reject"),
+    GuardedRoute(
         "/api/review/{item}/approve",
         decide,
         POST,
@@ -467,7 +473,7 @@ REVIEW_ROUTES = [
         DecisionForm,
         ItemOutcome,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/review/{item}/reject",
         decide,
         POST,
@@ -476,7 +482,7 @@ REVIEW_ROUTES = [
         DecisionForm,
         ItemOutcome,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/review/{item}/document",
         show_document,
         GET,
@@ -485,7 +491,7 @@ REVIEW_ROUTES = [
         answer=WholeDocument,
         query=ReviewDocumentQuery,
     ),
-    Guarded(
+    GuardedRoute(
         "/api/review/{item}/search",
         search_documents,
         GET,

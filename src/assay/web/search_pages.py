@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError
-from assay.reports.wording import told_why
-from assay.web.access import GET, Guarded, Refusal, page_and_call
+from assay.reports.wording import hit_reasons_in_words
+from assay.web.access import GET, GuardedRoute, Refusal, page_and_call
 from assay.web.page_frame import is_api, json, language_for, page, query, service_of, sight
 from assay.workbench.searching import documents as reading
 from assay.workbench.searching import search as searching
@@ -70,37 +70,37 @@ class SimilarQuery(msgspec.Struct, frozen=True, kw_only=True):
     id: str
 
 
-class Misread(InputError):
+class InvalidSearch(InputError):
     """A year or a day that cannot be read; `word` is the key of the page's words for it."""
 
-    def __init__(self, word: str, said: str) -> None:
-        self.word, self.said = word, said
-        super().__init__(f"{said!r} is not {'a year' if word == 'no_year' else 'a day'}")
+    def __init__(self, word: str, text: str) -> None:
+        self.word, self.said = word, text
+        super().__init__(f"{text!r} is not {'a year' if word == 'no_year' else 'a day'}")
 
 
-def parse_search(given: SearchQuery) -> SearchRequest:
-    since, until = _parse_year(given.since), _parse_year(given.until)
+def parse_search(parameters: SearchQuery) -> SearchRequest:
+    since, until = _parse_year(parameters.since), _parse_year(parameters.until)
     years = None
     if since is not None or until is not None:
         first, last = 0 if since is None else since, 9999 if until is None else until
         years = (min(first, last), max(first, last))
     filters = Filters(
-        topic=given.topic.strip(),
-        statute=given.statute.strip(),
-        law=given.law.strip(),
-        language=given.language.strip(),
+        topic=parameters.topic.strip(),
+        statute=parameters.statute.strip(),
+        law=parameters.law.strip(),
+        language=parameters.language.strip(),
         years=years,
-        as_of=_parse_day(given.as_of),
+        as_of=_parse_day(parameters.as_of),
     )
-    number = int(given.page) if re.fullmatch(r"[0-9]{1,5}", given.page) else 1
-    return SearchRequest(corpus=given.corpus, query=given.q, filters=filters, page=number)
+    number = int(parameters.page) if re.fullmatch(r"[0-9]{1,5}", parameters.page) else 1
+    return SearchRequest(corpus=parameters.corpus, query=parameters.q, filters=filters, page=number)
 
 
 def _parse_year(text: str) -> int | None:
     if not text.strip():
         return None
     if not re.fullmatch(r"[0-9]{4}", text.strip()):
-        raise Misread("no_year", text)
+        raise InvalidSearch("no_year", text)
     return int(text)
 
 
@@ -108,7 +108,7 @@ def _parse_day(text: str) -> str:
     try:
         return date.fromisoformat(text.strip()).isoformat() if text.strip() else ""
     except ValueError:
-        raise Misread("no_day", text) from None
+        raise InvalidSearch("no_day", text) from None
 
 
 # ── the pages ─────────────────────────────────────────────────────────────────────────────────────
@@ -138,10 +138,10 @@ def search(request: Request) -> Response:
         raise Refusal(403, "blind_search")
     if is_api(request):
         return json(searching.search_page(service, parse_search(given)))
-    misread: Misread | None = None
+    misread: InvalidSearch | None = None
     try:
         asked = parse_search(given)
-    except Misread as error:  # the rest of what was filled in stays
+    except InvalidSearch as error:  # the rest of what was filled in stays
         misread = error
         given = msgspec.structs.replace(given, since="", until="", as_of="")
         asked = parse_search(given)
@@ -163,15 +163,15 @@ def search(request: Request) -> Response:
         bars=_bars(found.choices.years),
         filtered=found.asked.filters.any(),
         marked=reading.marked,
-        told_why=partial(told_why, language=language_for(request), isolated=True),
+        told_why=partial(hit_reasons_in_words, language=language_for(request), isolated=True),
         document=partial(doc_address, found.asked.corpus, query=found.asked.query),
         narrowed=_change_search(given),
     )
 
 
-def _change_search(given: SearchQuery) -> Callable[..., str]:
+def _change_search(parameters: SearchQuery) -> Callable[..., str]:
     """The address of the same search with something changed."""
-    return lambda **changed: search_address(**(msgspec.structs.asdict(given) | changed))
+    return lambda **changed: search_address(**(msgspec.structs.asdict(parameters) | changed))
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,7 +271,7 @@ SEARCH_ROUTES = [
         query=DocumentQuery,
         call="/api/documents/{corpus}/{id:path}",
     ),
-    Guarded(
+    GuardedRoute(
         "/api/similar",
         _or_missing(list_similar),
         GET,

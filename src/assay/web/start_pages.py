@@ -14,10 +14,10 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError
 from assay.core.workspace import workspace
-from assay.web.access import GET, POST, Guarded, access_of
+from assay.web.access import GET, POST, GuardedRoute, access_of
 from assay.web.page_frame import form, message_of, page, service_of
 from assay.workbench.project import start as way
-from assay.workbench.project.service import reopened
+from assay.workbench.project.service import reopen_service
 from assay.workbench.scoring.engines import propose_table
 
 ENDS = 5.0  # seconds that a process may take to end after its step is done
@@ -45,7 +45,7 @@ def show_start(request: Request) -> Response:
 
 def _start_page(request: Request, complaint: str = "", written: str = "") -> Response:
     state = request.app.state
-    state.service = reopened(service_of(request))
+    state.service = reopen_service(service_of(request))
     answers = way.known_answers()
     ran: StepRun | None = getattr(state, "step_run", None)
     output = _output_path()
@@ -144,8 +144,8 @@ def map_answer(request: Request) -> Response:
 PARTS = ("id", "score", "title", "text")
 
 START_ROUTES = [
-    Guarded("/start", show_start, GET, "admin", "From documents to a decision, step by step"),
-    Guarded("/start", answer_step, POST, "admin", "Answer what a step asks"),
-    Guarded("/start/run", run_step, POST, "admin", "Run the commands of the next step"),
-    Guarded("/start/map", map_answer, (*GET, *POST), "admin", "Map the answer of a service"),
+    GuardedRoute("/start", show_start, GET, "admin", "From documents to a decision, step by step"),
+    GuardedRoute("/start", answer_step, POST, "admin", "Answer what a step asks"),
+    GuardedRoute("/start/run", run_step, POST, "admin", "Run the commands of the next step"),
+    GuardedRoute("/start/map", map_answer, (*GET, *POST), "admin", "Map the answer of a service"),
 ]

@@ -102,7 +102,7 @@ class Rubric(_Strict, frozen=True, kw_only=True):
         return self.grades[0].value
 
 
-def checked(rubric: Rubric, path: Path) -> Rubric:
+def check_rubric(rubric: Rubric, path: Path) -> Rubric:
     """The rubric with its grades from the highest to the lowest and its thresholds filled in; one
     that no judge could apply is refused."""
     if not rubric.id.strip() or "@" in rubric.id:
@@ -235,11 +235,11 @@ def find(name: str, *, beside: Path | None = None) -> Rubric:
         if found.name == plain:
             return _of_that_name(Path(found.path), plain)
     known = dict.fromkeys(found.name for found in available(beside=beside))
-    told = without_password(name).partition("@")[0]  # an address may be given by mistake
+    shown_name = without_password(name).partition("@")[0]  # an address may be given by mistake
     raise InputError(
-        f"unknown rubric {told!r}",
+        f"unknown rubric {shown_name!r}",
         where=str(beside or ""),
-        hint=f"Known: {', '.join(known)}. Or put {told}{ENDING} beside the set.",
+        hint=f"Known: {', '.join(known)}. Or put {shown_name}{ENDING} beside the set.",
     )
 
 
@@ -276,12 +276,12 @@ def read_rubric(path: Path) -> Rubric:
     try:
         rubric = msgspec.convert(tables, Rubric)
     except msgspec.ValidationError as error:
-        said = complaint(
+        problem = complaint(
             error, path, "", hint="`assay gold rubric --list` names some to copy from."
         )
-        where = said.where.replace(": .", ": ").removesuffix(": ")
-        raise InputError(said.message, where=where, hint=said.hint) from error
-    return checked(rubric, path)
+        where = problem.where.replace(": .", ": ").removesuffix(": ")
+        raise InputError(problem.message, where=where, hint=problem.hint) from error
+    return check_rubric(rubric, path)
 
 
 def version(rubric: Rubric) -> str:
@@ -344,19 +344,19 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> Rubric:
     """The rubric as it is said in a language, itself where nobody has translated it."""
-    path, said = _translation_of(rubric.id, language, beside)
-    if said is None:
+    path, translation = _translation_of(rubric.id, language, beside)
+    if translation is None:
         return rubric
-    grades = {grade.value: grade for grade in said.grades}
+    grades = {grade.value: grade for grade in translation.grades}
     foreign = sorted(set(grades) - set(rubric.values))
-    if foreign or len(said.edge_cases) > len(rubric.edge_cases):
+    if foreign or len(translation.edge_cases) > len(rubric.edge_cases):
         what = f"grade {foreign[0]}" if foreign else "more edge cases"
         raise InputError(f"it has {what}, but the rubric does not", where=str(path))
-    cases = said.edge_cases + rubric.edge_cases[len(said.edge_cases) :]
+    cases = translation.edge_cases + rubric.edge_cases[len(translation.edge_cases) :]
     return msgspec.structs.replace(
         rubric,
-        title=said.title or rubric.title,
-        principle=said.principle or rubric.principle,
+        title=translation.title or rubric.title,
+        principle=translation.principle or rubric.principle,
         grades=tuple(_translated_grade(grade, grades.get(grade.value)) for grade in rubric.grades),
         edge_cases=cases,
     )
@@ -372,15 +372,15 @@ def _translation_of(
     return path, read_translation(path) if path.is_file() else None
 
 
-def _translated_grade(grade: Grade, said: TranslatedGrade | None) -> Grade:
-    if said is None:
+def _translated_grade(grade: Grade, translated: TranslatedGrade | None) -> Grade:
+    if translated is None:
         return grade
     return msgspec.structs.replace(
         grade,
-        label=said.label or grade.label,
-        definition=said.definition or grade.definition,
-        criteria=said.criteria or grade.criteria,
-        examples=said.examples or grade.all_examples,
+        label=translated.label or grade.label,
+        definition=translated.definition or grade.definition,
+        criteria=translated.criteria or grade.criteria,
+        examples=translated.examples or grade.all_examples,
         example="",
     )
 

@@ -13,15 +13,22 @@ from assay.core.types import Document, JsonObject, Locator
 from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.law.citing import citation_of
-from assay.reports.wording import told_why
+from assay.reports.wording import hit_reasons_in_words
 from assay.search.hit_facts import Told
 from assay.search.reports.cells import Cell
-from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
+from assay.workbench.agents.short_answers import (
+    Limit,
+    Offset,
+    fit_answer,
+    room_for,
+    round_figure,
+    shorten_passage,
+)
 from assay.workbench.project.service import Service
 from assay.workbench.searching import corpora
 from assay.workbench.searching.corpora import citations_in, corpus_named, corpus_rows
 from assay.workbench.searching.documents import rest_of_section, when_in_force
-from assay.workbench.searching.filters import NonePasses, acts_of, read_filters
+from assay.workbench.searching.filters import NothingPasses, acts_of, read_filters
 from assay.workbench.searching.search import (
     IN_FORCE,
     FoundDocument,
@@ -181,7 +188,7 @@ def search(
         page = found_page(
             service, corpus, query, limit or USUAL, offset, filters=read_filters(**chosen)
         )
-    except NonePasses as error:
+    except NothingPasses as error:
         named = ", ".join(f"{name} {value!r}" for name, value in chosen.items() if value)
         raise InputError(
             f"no document of {corpus!r} passes the filters {named}", hint=error.hint
@@ -195,7 +202,7 @@ def search(
             documents=page.documents[:NEAR],
             next_offset=offset + NEAR,
         )
-    return fitted(search_results(corpus, query, page, offset), "hits", offset)
+    return fit_answer(search_results(corpus, query, page, offset), "hits", offset)
 
 
 def search_results(
@@ -223,7 +230,9 @@ def search_results(
     def with_passages_of(room: int) -> SearchResults:
         hits = [
             msgspec.structs.replace(
-                hit, snippet=cut(hit.snippet, room, found.words), answer=cut(hit.answer, room)
+                hit,
+                snippet=shorten_passage(hit.snippet, room, found.words),
+                answer=shorten_passage(hit.answer, room),
             )
             for hit, found in zip(brief, page.items, strict=True)
         ]
@@ -242,7 +251,7 @@ def _search_hit(hit: FoundDocument, document: Document) -> SearchHit:
         score=None if hit.score is None else round(hit.score, 4),
         title=hit.title,
         snippet=passage_shown(document, hit.snippet[:SNIPPET]),
-        why=told_why(hit.why),
+        why=hit_reasons_in_words(hit.why),
         less_likely=hit.less_likely,
         locator=_place_in_document(hit.locator),
         status=hit.status,
@@ -257,8 +266,8 @@ def _brief_hit(hit: SearchHit, document: Document) -> SearchHit:
     title = heading if isinstance(heading, str) and heading else hit.title
     return msgspec.structs.replace(
         hit,
-        score=rounded(hit.score),
-        title=cut(title, MOST_TITLE),
+        score=round_figure(hit.score),
+        title=shorten_passage(title, MOST_TITLE),
         question="",
         answers="",
         statutes=(),

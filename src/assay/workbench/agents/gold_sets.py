@@ -21,7 +21,14 @@ from assay.judging.pool import read_pool
 from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
 from assay.reports.wording import backlog_summary, waiting_elsewhere, waiting_items
-from assay.workbench.agents.short_answers import Limit, Offset, cut, fitted, room_for, rounded
+from assay.workbench.agents.short_answers import (
+    Limit,
+    Offset,
+    fit_answer,
+    room_for,
+    round_figure,
+    shorten_passage,
+)
 from assay.workbench.judging.gold_sets import GoldSummary, gold_list
 from assay.workbench.judging.pool import judged_now
 from assay.workbench.judging.vote_totals import set_standing
@@ -60,12 +67,12 @@ def list_gold_sets(service: Service, limit: Limit = 0, offset: Offset = 0) -> Go
             found,
             path=Path(found.path).name,
             status=found.status if found.status not in ("", "unknown") else NOT_RECORDED,
-            approved_share=rounded(found.approved_share),
+            approved_share=round_figure(found.approved_share),
         )
         for found in summaries[offset:end]
     ]
     answer = GoldSets(gold_sets=lines, next_offset=end if len(summaries) > end else None)
-    return answer if limit else fitted(answer, "gold_sets", offset)
+    return answer if limit else fit_answer(answer, "gold_sets", offset)
 
 
 def gold_names(service: Service) -> dict[str, str]:
@@ -116,7 +123,7 @@ def list_queries(
     ]
     page = page_of(every[offset:], offset, page_size(limit or MOST))
     answer = Queries(gold=gold, queries=page.items, next_offset=page.next_offset)
-    return answer if limit else fitted(answer, "queries", offset)
+    return answer if limit else fit_answer(answer, "queries", offset)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,7 +215,7 @@ def outside_queue(service: Service, gold: str = "") -> OutsideQueue:
     )
 
 
-class WaitingLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PendingItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An item of the review queue, with the grade that was suggested, by whom and why."""
 
     item_id: str
@@ -222,12 +229,12 @@ class WaitingLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     rationale: str = ""
 
 
-class Waiting(OutsideQueue, frozen=True):
+class PendingItems(OutsideQueue, frozen=True):
     """The review queue. `disagreements` of judges and documents of pools `to_judge` are not among
     the items."""
 
     message: str
-    items: list[WaitingLine]
+    items: list[PendingItem]
     next_offset: int | None = None
 
 
@@ -236,7 +243,7 @@ def list_waiting(
     gold: Annotated[str, Meta(description="Only this gold set; if empty, all.")] = "",
     limit: Limit = 0,
     offset: Offset = 0,
-) -> Waiting:
+) -> PendingItems:
     """List the expert's review queue, the oldest item first: what was suggested, by whom and why.
     Disagreements of judges and documents to judge are not in this queue: they are only counted."""
     page = queue.queue(service, gold=gold, limit=limit or MOST, offset=offset)
@@ -244,7 +251,7 @@ def list_waiting(
     outside = outside_queue(service, gold)
     names = gold_names(service)
     lines = [
-        WaitingLine(
+        PendingItem(
             item_id=item.id,
             gold=names.get(item.gold, item.gold),
             query_id=item.ref,
@@ -257,14 +264,14 @@ def list_waiting(
         )
         for item in page.items
     ]
-    answer = Waiting(
+    answer = PendingItems(
         message=waiting_items(total) + waiting_elsewhere(outside.disagreements, outside.to_judge),
         items=lines,
         next_offset=page.next_offset,
         disagreements=outside.disagreements,
         to_judge=outside.to_judge,
     )
-    return answer if limit else fitted(answer, "items", offset)
+    return answer if limit else fit_answer(answer, "items", offset)
 
 
 class Metrics(BacklogFigures, frozen=True):
@@ -363,7 +370,9 @@ def next_to_judge(
             ItemToJudge(
                 **msgspec.structs.asdict(item),
                 documents=[
-                    msgspec.structs.replace(document, passage=cut(document.passage, room, words))
+                    msgspec.structs.replace(
+                        document, passage=shorten_passage(document.passage, room, words)
+                    )
                     for document, words in documents
                 ],
             )
@@ -379,7 +388,7 @@ def next_to_judge(
 
     room = room_for(with_passages_of(0), sum(map(len, found)), TO_JUDGE, LEAST_TO_JUDGE)
     answer = with_passages_of(room)
-    return answer if limit else fitted(answer, "items", offset)
+    return answer if limit else fit_answer(answer, "items", offset)
 
 
 def _judging_message(page: Page[ToJudge], scale: Scale) -> str:
@@ -431,7 +440,7 @@ def _corpora_to_read(service: Service, corpus: str, gold: str) -> Iterator[tuple
         yield (where if where in known else Path(where).stem), where
 
 
-class Suggested(msgspec.Struct, frozen=True, kw_only=True):
+class SuggestionReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """A suggestion. Its `state` is pending_review until an expert decides."""
 
     item_id: str
@@ -468,7 +477,7 @@ def suggest_judgment(
     allow_unknown: Annotated[
         bool, Meta(description="Accept a document that no corpus, search or run here has.")
     ] = False,
-) -> Suggested:
+) -> SuggestionReceipt:
     """Suggest a judgment. It is pending in the review queue until an expert decides, and does not
     change the gold set."""
     _check_suggestion(service, gold, query_id, doc_id, grade)
@@ -481,7 +490,7 @@ def suggest_judgment(
         by=by,
         allow_unknown=allow_unknown,
     )
-    return Suggested(
+    return SuggestionReceipt(
         item_id=item.id,
         state=item.state,
         gold=gold,

@@ -38,9 +38,9 @@ from assay.workbench.agents.short_answers import (
     LONGEST,
     Limit,
     Offset,
-    fitted,
-    rounded,
-    written,
+    encode_answer,
+    fit_answer,
+    round_figure,
 )
 from assay.workbench.deciding.ship_gate import may_ship, ship_answer
 from assay.workbench.deciding.tune import tune
@@ -48,7 +48,7 @@ from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.service import Service
 from assay.workbench.scoring import history
 from assay.workbench.scoring.engines import engine_kinds
-from assay.workbench.scoring.history import kept_run
+from assay.workbench.scoring.history import stored_run
 
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 LONGEST_QUERY = 200  # characters of a query in a list
@@ -117,11 +117,11 @@ def list_runs(
     names = gold_names(service)
     lines = [_run_line(service, record.id, names) for record in page.items]
     answer = Runs(runs=lines, next_offset=page.next_offset)
-    return answer if limit else fitted(answer, "runs", offset)
+    return answer if limit else fit_answer(answer, "runs", offset)
 
 
 def _run_line(service: Service, run_id: str, names: dict[str, str]) -> RunLine:
-    run = kept_run(service, run_id)
+    run = stored_run(service, run_id)
     overall = run.results.overall
     keys = [key for key in FIGURES if key in overall] or list(overall)[:2]
     ship, why = ship_answer(service, run)
@@ -130,7 +130,7 @@ def _run_line(service: Service, run_id: str, names: dict[str, str]) -> RunLine:
         engine=run.engine,
         gold=names.get(run.gold, run.gold),
         at=run.at.isoformat(timespec="seconds"),
-        figures={key: rounded(overall[key]) for key in keys},
+        figures={key: round_figure(overall[key]) for key in keys},
         may_ship=ship,
         why=why,
         failed=_failed_questions(run.results)[:MOST_FAILED_LISTED],
@@ -174,12 +174,12 @@ def run_evaluation(
         gold_status=results.receipt.gold.status or "not recorded",
         queries=len(results.per_query),
         overall={
-            name: rounded(value)
+            name: round_figure(value)
             for name, value in results.overall.items()
             if name != "n_failed" or value
         },
         intervals={
-            name: (rounded(low), rounded(high))
+            name: (round_figure(low), round_figure(high))
             for name, (low, high) in results.intervals.overall.items()
             if low is not None
         },
@@ -224,8 +224,8 @@ def tune_engine(
         current=round(choice.current_mean, 3),
         apparent=round(choice.apparent, 3),
         honest=round(choice.honest, 3),
-        low=rounded(choice.low),
-        high=rounded(choice.high),
+        low=round_figure(choice.low),
+        high=round_figure(choice.high),
         optimism=round(choice.optimism, 3),
         p=round(choice.p_adjusted, 3),
         notes=seen.notes,
@@ -294,7 +294,7 @@ def compare_runs(
     """Is one run better than another? The verdict in words comes first. Report it as it is: "open"
     means that there are too few judgments, and "not significant" does not mean "equal"."""
     found = history.compare_runs(service, run_ids, force=force)
-    ships = [may_ship(service, kept_run(service, each)).summarize() for each in run_ids[1:]]
+    ships = [may_ship(service, stored_run(service, each)).summarize() for each in run_ids[1:]]
     deciding = [row for row in found.differences if row.measure == found.headline]
     others = [row for row in found.differences if row.measure != found.headline]
     verdict_says = "different gold sets" if found.gold_changed else ""
@@ -317,7 +317,7 @@ def compare_runs(
         warnings=warnings[:2],
         gold_status=found.gold_status,
     )
-    return msgspec.structs.replace(answer, details=found) if details else _shortened(answer)
+    return msgspec.structs.replace(answer, details=found) if details else _fit_comparison(answer)
 
 
 def _change(row: Difference) -> Change:
@@ -327,8 +327,8 @@ def _change(row: Difference) -> Change:
         before=round(row.baseline, 3),
         now=round(row.value, 3),
         change=round(row.difference, 3),
-        low=rounded(row.low),
-        high=rounded(row.high),
+        low=round_figure(row.low),
+        high=round_figure(row.high),
         better=row.wins,
         same=row.ties,
         worse=row.losses,
@@ -336,7 +336,7 @@ def _change(row: Difference) -> Change:
     )
 
 
-def _shortened(answer: RunComparison) -> RunComparison:
+def _fit_comparison(answer: RunComparison) -> RunComparison:
     """A comparison that fits in `LONGEST`: what says least is dropped first, the verdict last."""
     cuts: list[dict[str, object]] = [
         {"moved": []},
@@ -345,10 +345,10 @@ def _shortened(answer: RunComparison) -> RunComparison:
         {"word": "see verdict", "may_ship": "ask for details"},
     ]
     for shorter in cuts:
-        if len(written(answer)) <= LONGEST:
+        if len(encode_answer(answer)) <= LONGEST:
             return answer
         answer = msgspec.structs.replace(answer, **shorter)
-    if over := max(0, len(written(answer)) - LONGEST):
+    if over := max(0, len(encode_answer(answer)) - LONGEST):
         verdict = f"{answer.verdict[: -over - 40]} … (details)"
         answer = msgspec.structs.replace(answer, verdict=verdict)
     return answer
@@ -418,7 +418,7 @@ def explain_score(
         outcome=outcome,
         missed=dict(missed[:MOST_MISSED]),
         more_missed=max(len(missed) - MOST_MISSED, 0),
-        metrics={name: rounded(value) for name, value in entry.metrics.items()},
+        metrics={name: round_figure(value) for name, value in entry.metrics.items()},
     )
     if isinstance(entry, GoldenEntry):
         hits = [
@@ -430,7 +430,7 @@ def explain_score(
     answer = msgspec.structs.replace(
         answer, results=shown, grades=entry.grades[:SHOWN], measures=formulas
     )
-    if len(written(answer)) <= LONGEST:
+    if len(encode_answer(answer)) <= LONGEST:
         return answer
     unsourced = [
         {name: value for name, value in each.items() if name != "source"} for each in formulas
@@ -490,7 +490,7 @@ def list_failures(
     """List what a run gets wrong. For a golden set: every failed question, those that must pass
     first, with what was expected and why it failed. For a graded set: the queries with the lowest
     scores. `kinds` shows which kind of question is worst."""
-    results = kept_run(service, run_id).results
+    results = stored_run(service, run_id).results
     line = None if isinstance(results, GoldenResults) else deciding_measure(results)
     key = line.key if line else ""
     entries, end = failed_entries(results), offset + (limit or MOST)
@@ -501,7 +501,7 @@ def list_failures(
         failures=[_failure(entry, key) for entry in entries[offset:end]],
         next_offset=end if len(entries) > end else None,
     )
-    return answer if limit else fitted(answer, "failures", offset)
+    return answer if limit else fit_answer(answer, "failures", offset)
 
 
 def _failure(entry: Entry, key: str) -> FailureLine:
@@ -513,7 +513,7 @@ def _failure(entry: Entry, key: str) -> FailureLine:
         query=entry.query_text[:LONGEST_QUERY],
         kind=_kind(entry),
         must=(golden.must or None) if golden else None,
-        score=None if golden else rounded(entry.metrics.get(key)),
+        score=None if golden else round_figure(entry.metrics.get(key)),
         expected=expected,
         outcome=outcome.replace(f" {CLOSE}", ""),
         first=hits[0][1] if hits else "",
@@ -562,7 +562,7 @@ def _failed_questions(results: Results) -> list[str]:
 def report_of(service: Service, run_id: str) -> str:
     """The whole report of a run: whether it may ship by the gates of today, the unjudged share,
     every measure overall and by slice, and for a graded set every query."""
-    kept = kept_run(service, run_id)
+    kept = stored_run(service, run_id)
     ship = may_ship(service, kept)
     results = msgspec.structs.replace(kept.results, verdict=ship.verdict)
     parts = [ship.summarize(), evaluation_report(view(results))]

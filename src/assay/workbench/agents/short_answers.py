@@ -25,21 +25,21 @@ Offset = Annotated[
     int,
     Meta(ge=0, le=10**9, description="Where to start: the next_offset of the last answer."),
 ]
-A = TypeVar("A", bound=msgspec.Struct)
+Answer = TypeVar("Answer", bound=msgspec.Struct)
 SENTENCE = re.compile(r"(?<=[.;:?!…])\s+(?=\S)")
 
 
-def written(answer: msgspec.Struct) -> str:
+def encode_answer(answer: msgspec.Struct) -> str:
     """An answer as the text that an agent reads."""
     return json.dumps(msgspec.to_builtins(answer), ensure_ascii=False)
 
 
-def fitted(answer: A, lines: str, offset: int) -> A:
+def fit_answer(answer: Answer, lines: str, offset: int) -> Answer:
     """The answer with as many of its lines as fit in `LONGEST`, at least one; the others are on the
     next page."""
     every = getattr(answer, lines)
     kept = len(every)
-    while kept > 1 and len(written(answer)) > LONGEST:
+    while kept > 1 and len(encode_answer(answer)) > LONGEST:
         kept -= 1
         shorter = {lines: every[:kept], "next_offset": offset + kept}
         answer = msgspec.structs.replace(answer, **shorter)
@@ -50,10 +50,10 @@ def room_for(answer: msgspec.Struct, passages: int, usual: int, least: int = LEA
     """How many characters each passage may have in an answer that has none yet. A list that is
     longer than usual gets a longer answer, not thinner passages."""
     whole = LONGEST * max(passages, usual) // usual
-    return max(least, (whole - len(written(answer))) // max(passages, 1) - AROUND)
+    return max(least, (whole - len(encode_answer(answer))) // max(passages, 1) - AROUND)
 
 
-def cut(passage: str, room: int, words: Sequence[str] = ()) -> str:
+def shorten_passage(passage: str, room: int, words: Sequence[str] = ()) -> str:
     """A passage in at most `room` characters, from the sentence with most of these words on."""
     if len(passage) <= room or not room:
         return passage if room else ""
@@ -71,6 +71,6 @@ def cut(passage: str, room: int, words: Sequence[str] = ()) -> str:
     return f"… {shown}" if begin and not shown.startswith("…") else shown
 
 
-def rounded(value: float | None) -> float | None:
+def round_figure(value: float | None) -> float | None:
     """A figure with three decimals."""
     return None if value is None else round(value, 3)

@@ -21,14 +21,14 @@ from assay.reports.wording import (
     risk_in_words,
 )
 from assay.reports.words import Words
-from assay.workbench.deciding.baseline import against, read_baseline
+from assay.workbench.deciding.baseline import change_from_baseline, read_baseline
 from assay.workbench.deciding.run_boards import baseline_of, verdict_risk, verdict_today
 from assay.workbench.deciding.run_comparison import Lead, lead_by
 from assay.workbench.deciding.ship_gate import Ship, ship_of
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
-from assay.workbench.project.cache import computed
+from assay.workbench.project.cache import compute_once
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.history import KeptRun
+from assay.workbench.scoring.history import StoredRun
 
 __all__ = [
     "BaselineComparison",
@@ -63,7 +63,7 @@ class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
     change: Baseline
 
 
-class RunToday(KeptRun, frozen=True, kw_only=True):
+class RunToday(StoredRun, frozen=True, kw_only=True):
     """A run as its page shows it. `results` are as they were recorded, with the verdict and the
     baseline of that day; everything else is of today."""
 
@@ -74,10 +74,10 @@ class RunToday(KeptRun, frozen=True, kw_only=True):
     since: BaselineSummary | None
 
 
-def run_today(service: Service, run: KeptRun, language: str) -> RunToday:
+def run_today(service: Service, run: StoredRun, language: str) -> RunToday:
     verdict, since = verdict_today(service, run), compare_with_baseline(service, run)
     return RunToday(
-        **{field: getattr(run, field) for field in KeptRun.__struct_fields__},
+        **{field: getattr(run, field) for field in StoredRun.__struct_fields__},
         ship=ship_of(verdict),
         verdict=verdict,
         musts=failed_musts(run.results),
@@ -87,14 +87,14 @@ def run_today(service: Service, run: KeptRun, language: str) -> RunToday:
 
 
 def baseline_summary(since: BaselineComparison, language: str) -> BaselineSummary:
-    compared, tell = with_baseline_name(since, language), Sentences(Words(language))
+    compared, sentences = with_baseline_name(since, language), Sentences(Words(language))
     head = headlines(compared)[0]
     return BaselineSummary(
         lead=lead_by((compared.baseline, head.system), head),
         head=head,
-        lost=as_sentence(hidden_loss(head, compared, tell)),
-        changed=as_sentence(gold_change(head, compared, tell)),
-        risk=risk_in_words(head, tell),
+        lost=as_sentence(hidden_loss(head, compared, sentences)),
+        changed=as_sentence(gold_change(head, compared, sentences)),
+        risk=risk_in_words(head, sentences),
         recorded=since.before.recorded,
         change=since.change,
     )
@@ -106,25 +106,25 @@ def with_baseline_name(since: BaselineComparison, language: str) -> Comparison:
     return msgspec.structs.replace(since.comparison, baseline=name)
 
 
-def compare_with_baseline(service: Service, run: KeptRun) -> BaselineComparison | None:
+def compare_with_baseline(service: Service, run: StoredRun) -> BaselineComparison | None:
     """Compare a run with the baseline of its set. None if no baseline is named, or if it has no
     query of the run."""
     path = baseline_of(service, run)
     if path is None:
         return None
     key = ("since baseline", service.store.address, run.id, str(path), stamp_of(path))
-    return computed(key, lambda: _since(run, path))
+    return compute_once(key, lambda: _compare_with_file(run, path))
 
 
-def _since(run: KeptRun, path: Path) -> BaselineComparison | None:
+def _compare_with_file(run: StoredRun, path: Path) -> BaselineComparison | None:
     try:
-        then = read_baseline(path, golden=isinstance(run.results, GoldenResults))
-        if then is None:
+        baseline = read_baseline(path, golden=isinstance(run.results, GoldenResults))
+        if baseline is None:
             return None
         return BaselineComparison(
-            before=then,
-            comparison=compare([then, run.results], [then.engine, run.engine], force=True),
-            change=against(run.results, then, path),
+            before=baseline,
+            comparison=compare([baseline, run.results], [baseline.engine, run.engine], force=True),
+            change=change_from_baseline(run.results, baseline, path),
         )
     except AssayError:  # it cannot be read, or has no query in common
         return None

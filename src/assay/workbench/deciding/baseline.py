@@ -31,25 +31,25 @@ def read_baseline(path: Path | None, *, golden: bool) -> Results | None:
     return then
 
 
-def stale_reason(results: Results, then: Results | None) -> str:
+def stale_reason(results: Results, baseline: Results | None) -> str:
     """Why the baseline cannot be compared with; empty when it can, or where there is none."""
-    if then is None:
+    if baseline is None:
         return ""
     from assay.evaluation.comparison import incomparable
 
-    return "; ".join(incomparable(then.receipt, results.receipt))
+    return "; ".join(incomparable(baseline.receipt, results.receipt))
 
 
-def against(results: Results, then: Results, path: Path) -> Baseline:
+def change_from_baseline(results: Results, baseline: Results, path: Path) -> Baseline:
     """The change of every figure over the queries both have, overall and in their slices."""
     from assay.evaluation.golden.changes import deltas
 
-    found = deltas(results, then)
+    found = deltas(results, baseline)
     return Baseline(
         path=str(path),
-        stale=stale_reason(results, then),
-        recorded=then.recorded,
-        gold_status=then.receipt.gold.status,
+        stale=stale_reason(results, baseline),
+        recorded=baseline.recorded,
+        gold_status=baseline.receipt.gold.status,
         delta=found.delta,
         slices=found.slices,
         n=found.n,

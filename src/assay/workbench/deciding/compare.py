@@ -40,7 +40,7 @@ def compare_results(
     results = [read_results(path) for path in paths]
     found = compare_with_leaderboard(
         results,
-        names_of(results, paths),
+        names_of_systems(results, paths),
         force=force,
         primary=primary,
         equivalence=equivalence,
@@ -52,7 +52,7 @@ def compare_results(
     return msgspec.structs.replace(found, rulings=rulings)
 
 
-def names_of(results: Sequence[Results], paths: Sequence[Path]) -> list[str]:
+def names_of_systems(results: Sequence[Results], paths: Sequence[Path]) -> list[str]:
     """The systems by their engines, or where these are the same by their files."""
     for names in (
         [scored.engine for scored in results],

@@ -20,8 +20,8 @@ from assay.workbench.deciding.run_comparison import pairs_that_decide
 from assay.workbench.deciding.single_judge_risk import second_judge_asked
 from assay.workbench.judging.session import open_session
 from assay.workbench.judging.vote_totals import PairsByVotes, by_votes
-from assay.workbench.project.service import Service, gold_path, kept_path, stored_name
-from assay.workbench.scoring.history import KeptRun, kept_run, run_records
+from assay.workbench.project.service import Service, gold_path, path_of_stored_name, stored_name
+from assay.workbench.scoring.history import StoredRun, run_records, stored_run
 
 __all__ = ["OpenQuestion", "PairToJudge", "left_to_judge", "open_question"]
 
@@ -56,7 +56,7 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
         if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
-        kept = kept_run(service, run.id)
+        kept = stored_run(service, run.id)
         verdict = verdict_today(service, kept)
         if pairs := _pairs_for_second_judge(service, kept, verdict, judge):
             return OpenQuestion(run=run, other=other, pairs=pairs, second=True)
@@ -71,12 +71,12 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
 
 
 def _pairs_for_second_judge(
-    service: Service, kept: KeptRun, verdict: Verdict | None, judge: str
+    service: Service, run: StoredRun, verdict: Verdict | None, judge: str
 ) -> list[PairToJudge]:
     """The documents on which the verdict depends, if this judge is asked for them and has not
     judged them."""
-    found = verdict_risk(service, kept, verdict) if judge else None
-    path = kept_path(service, kept.gold)
+    found = verdict_risk(service, run, verdict) if judge else None
+    path = path_of_stored_name(service, run.gold)
     if found is None or found.on.judge == judge or not second_judge_asked(path, found.pairs):
         return []
     session = open_session(path)

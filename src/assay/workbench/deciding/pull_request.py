@@ -58,8 +58,8 @@ def _public_error(outcome: Outcome | CheckedFile, texts: bool) -> str:
         ours, _, more = error.partition(": ")
         ours = ours.partition(" returned ")[0]
         kind = KIND.match(more)
-        told = f"{ours}: {kind[0]}" if kind else ours
-        error = told if told == error else f"{told} (the output of assay run says more)"
+        message = f"{ours}: {kind[0]}" if kind else ours
+        error = message if message == error else f"{message} (the output of assay run says more)"
     home = workspace().resolve()
     return error.replace(str(home), home.name).replace(f"{Path.cwd().resolve()}/", "")
 
@@ -69,11 +69,11 @@ def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
     baseline = config.gold[outcome.gold].baseline
     if results is None or not baseline:
         return None
-    then = read_baseline(Path(baseline), golden=isinstance(results, GoldenResults))
-    if then is None:
+    recorded = read_baseline(Path(baseline), golden=isinstance(results, GoldenResults))
+    if recorded is None:
         return None
     try:
         # where the set changed, on the queries that both judge alike, as the pages do
-        return compare([then, results], ["baseline", outcome.engine], force=True)
+        return compare([recorded, results], ["baseline", outcome.engine], force=True)
     except InputError:  # no query in common: the table says that the baseline is stale
         return None

@@ -17,20 +17,20 @@ from assay.reports.wording import ERRORS
 from assay.store.records import RunRecord
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
-from assay.workbench.project.cache import computed
-from assay.workbench.project.service import Service, kept_path
+from assay.workbench.project.cache import compute_once
+from assay.workbench.project.service import Service, path_of_stored_name
 from assay.workbench.scoring.history import (
-    KeptRun,
     RunLine,
+    StoredRun,
     StoredVerdict,
     configured_name,
     gates_digest,
     headline,
     judged_share,
-    kept_run,
     line_of,
     read_ahead,
     run_records,
+    stored_run,
     with_summary,
 )
 from assay.workbench.scoring.run import gates_on
@@ -115,7 +115,7 @@ def summarise(service: Service, records: Sequence[RunRecord]) -> list[RunRecord]
 
 def _with_summary_today(service: Service, record: RunRecord, gates: str) -> RunRecord:
     try:
-        run = kept_run(service, record.id)
+        run = stored_run(service, record.id)
         line = line_of(record, run.results, verdict_today(service, run, settle=False))
     except AssayError as error:
         line = RunLine(
@@ -186,7 +186,7 @@ def _best_first(lines: Iterable[RunLine]) -> list[RunLine]:
 # ── the gates of today ────────────────────────────────────────────────────────────────────────────
 
 
-def verdict_today(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
+def verdict_today(service: Service, run: StoredRun, *, settle: bool = True) -> Verdict | None:
     """The verdict on a run under today's gates: those of the configuration if it has any for the
     run, else those that it was scored with. The default gates of a golden set are checked again if
     a baseline is named. With `settle`, the verdict also says what to judge if it is
@@ -196,7 +196,7 @@ def verdict_today(service: Service, run: KeptRun, *, settle: bool = True) -> Ver
         return run.results.verdict
     key = ("verdict", *_cache_key(service, run, gates, baseline), settle)
     try:
-        return computed(key, lambda: _verdict(run.results, gates, baseline, settle=settle))
+        return compute_once(key, lambda: _verdict(run.results, gates, baseline, settle=settle))
     except AssayError:  # a gate on what the run did not measure
         return run.results.verdict
 
@@ -215,13 +215,13 @@ def _verdict(
     """The verdict under these gates. If the baseline cannot be read, gates on a drop are
     inconclusive, and the others decide."""
     try:
-        then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
+        recorded = read_baseline(baseline, golden=isinstance(results, GoldenResults))
     except AssayError:
-        then = None
-    return verdict_against(results, gates, then, settle=settle)
+        recorded = None
+    return verdict_against(results, gates, recorded, settle=settle)
 
 
-def _gates_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | None]:
+def _gates_today(service: Service, run: StoredRun) -> tuple[list[Gate], Path | None]:
     """The gates that the configuration has for a run, and its baseline."""
     name = configured_name(service, run.gold)
     if service.config is None or not name:
@@ -229,7 +229,7 @@ def _gates_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | Non
     return gates_on(service.config, name, run.engine, run.results), baseline_of(service, run)
 
 
-def baseline_of(service: Service, run: KeptRun) -> Path | None:
+def baseline_of(service: Service, run: StoredRun) -> Path | None:
     """The file that the configuration names as the baseline of the run's set."""
     name = configured_name(service, run.gold)
     named = service.config.gold[name].baseline if service.config and name else None
@@ -237,21 +237,23 @@ def baseline_of(service: Service, run: KeptRun) -> Path | None:
 
 
 def _cache_key(
-    service: Service, run: KeptRun, gates: Sequence[Gate], baseline: Path | None
+    service: Service, run: StoredRun, gates: Sequence[Gate], baseline: Path | None
 ) -> tuple[Hashable, ...]:
     """The values that a verdict depends on, as the key of a cache."""
     state = stamp_of(baseline) if baseline else None
     return service.store.address, run.id, msgspec.json.encode(gates), str(baseline or ""), state
 
 
-def verdict_risk(service: Service, run: KeptRun, verdict: Verdict | None) -> SingleJudgeRisk | None:
+def verdict_risk(
+    service: Service, run: StoredRun, verdict: Verdict | None
+) -> SingleJudgeRisk | None:
     """Whether the verdict rests on the votes of one judge that nobody has checked."""
     if verdict is None or verdict.status == "inconclusive" or not verdict.checks:
         return None
     gates, baseline = _gates_today(service, run)
     gates = gates or [check.gate for check in verdict.checks if check.gate.measure != "errors"]
     try:
-        dataset = kept_path(service, run.gold)
+        dataset = path_of_stored_name(service, run.gold)
     except AssayError:  # a set that is not open here
         return None
     key = _cache_key(service, run, gates, baseline)

@@ -38,9 +38,9 @@ from assay.workbench.deciding.run_boards import (
 )
 from assay.workbench.deciding.ship_gate import Ship, ship_of
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
-from assay.workbench.project.cache import computed
-from assay.workbench.project.service import Service, kept_path
-from assay.workbench.scoring.history import KeptRun, kept_run
+from assay.workbench.project.cache import compute_once
+from assay.workbench.project.service import Service, path_of_stored_name
+from assay.workbench.scoring.history import StoredRun, stored_run
 
 __all__ = [
     "Change",
@@ -151,10 +151,10 @@ def pairs_that_decide(service: Service, first: str, second: str) -> list[Pair]:
     return _known_change(service.store.address, _read_two_runs(service, first, second)).to_judge
 
 
-def _read_two_runs(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
+def _read_two_runs(service: Service, first: str, second: str) -> tuple[StoredRun, StoredRun]:
     if first == second:
         raise InputError("a run cannot be compared with itself", hint="Choose two runs.")
-    runs = kept_run(service, first), kept_run(service, second)
+    runs = stored_run(service, first), stored_run(service, second)
     if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
         raise InputError(
             "one run is on a golden set and the other on a graded one",
@@ -173,28 +173,30 @@ def lead_by(names: tuple[str, str], head: Difference, judge: str = "") -> Lead:
     kind = _kind(head)
     behind = head.verdict in ("worse", "probably worse")
     first, second = names if behind else names[::-1]
-    return Lead(kind=kind, engine=first, other=second, judge=judge, sure=_sure(head))
+    return Lead(kind=kind, engine=first, other=second, judge=judge, sure=_shown_sureness(head))
 
 
-def _sure(head: Difference) -> float | None:
+def _shown_sureness(head: Difference) -> float | None:
     return None if head.sure is None else min(max(head.sure, 1 - head.sure), SURE)
 
 
 def _change_risk(
-    service: Service, runs: tuple[KeptRun, KeptRun], outcome: ComparisonOutcome
+    service: Service, runs: tuple[StoredRun, StoredRun], outcome: ComparisonOutcome
 ) -> SingleJudgeRisk | None:
     """Only of what is said to be so."""
     if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
         return None
     try:
-        dataset = kept_path(service, runs[1].gold)
+        dataset = path_of_stored_name(service, runs[1].gold)
     except AssayError:  # a set that is not open here
         return None
     key = (service.store.address, runs[0].id, runs[1].id)
     return find_single_judge_risk([run.results for run in runs], dataset, _outcome_by(runs), key)
 
 
-def _outcome_by(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], ComparisonOutcome]:
+def _outcome_by(
+    runs: tuple[StoredRun, StoredRun],
+) -> Callable[[Sequence[Results]], ComparisonOutcome]:
     """What the comparison says of two results of these engines."""
 
     def find_outcome(results: Sequence[Results]) -> ComparisonOutcome:
@@ -204,7 +206,7 @@ def _outcome_by(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], 
     return find_outcome
 
 
-def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
+def names_of(runs: Sequence[StoredRun]) -> tuple[str, str]:
     """By engine; two runs of one engine by the day too, those of one day by the time."""
     for form in (
         "{0.engine}",
@@ -232,7 +234,7 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         lead = msgspec.structs.replace(lead, kind="level")
     on = None
     if lead.kind == "leads":
-        both = kept_run(service, other.id), kept_run(service, best.id)
+        both = stored_run(service, other.id), stored_run(service, best.id)
         on = _change_risk(service, both, "better")
     return msgspec.structs.replace(lead, page=page, judge=on.on.judge if on else "")
 
@@ -253,33 +255,33 @@ def lead_between(service: Service, first: str, second: str, names: tuple[str, st
     """What the comparison of two runs says first, without all that its page has beside it."""
 
     def lead() -> Lead:
-        head = _compared((kept_run(service, first), kept_run(service, second)))[1]
+        head = _compared((stored_run(service, first), stored_run(service, second)))[1]
         return lead_by(names, head)
 
-    return computed(("lead", service.store.address, first, second, names), lead)
+    return compute_once(("lead", service.store.address, first, second, names), lead)
 
 
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
-    return computed(("change", address, runs[0].id, runs[1].id), lambda: _change(runs))
+def _known_change(address: str, runs: tuple[StoredRun, StoredRun]) -> Change:
+    return compute_once(("change", address, runs[0].id, runs[1].id), lambda: _change(runs))
 
 
-def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
+def _change(runs: tuple[StoredRun, StoredRun]) -> Change:
     before, after = in_one_state([run.results for run in runs])[0]
     comparison, head = _compared(runs)
     pairs = list(_pairs(before, after, head.key))
     if _scored(before, head.key) == _scored(after, head.key):
         # both leave out the same queries, which the page counts; only a difference is a warning
-        told = [said for said in comparison.warnings if "both have scored" not in said]
-        comparison = msgspec.structs.replace(comparison, warnings=told)
-    to_judge, sure, expected = _doubt(before, after, comparison, head)
+        warnings = [warning for warning in comparison.warnings if "both have scored" not in warning]
+        comparison = msgspec.structs.replace(comparison, warnings=warnings)
+    to_judge, sure, expected = _find_doubt(before, after, comparison, head)
     return Change(
         outcome=_outcome(head),
         head=head,
         comparison=comparison,
-        queries=_by_loss(pairs, head.key),
+        queries=_largest_losses_first(pairs, head.key),
         slices=[*_slices(pairs, head.key)],
         unjudged=(_unjudged(before), _unjudged(after)),
         to_judge=to_judge,
@@ -288,13 +290,13 @@ def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
     )
 
 
-def _compared(runs: tuple[KeptRun, KeptRun]) -> tuple[Comparison, Difference]:
+def _compared(runs: tuple[StoredRun, StoredRun]) -> tuple[Comparison, Difference]:
     found = compare([run.results for run in runs], names_of(runs), force=True)
     return found, _head(found)
 
 
-def _head(found: Comparison) -> Difference:
-    return next(row for row in found.differences if row.measure == found.headline)
+def _head(comparison: Comparison) -> Difference:
+    return next(row for row in comparison.differences if row.measure == comparison.headline)
 
 
 def _outcome(head: Difference) -> ComparisonOutcome:
@@ -318,9 +320,9 @@ def _unjudged(results: Results) -> float | None:
 def _pairs(before: Results, after: Results, key: str) -> Iterator[tuple[Entry, Entry]]:
     """The queries that both have scored, without variants of others."""
     known = {entry.query_id for entry in before.per_query}
-    then: dict[str, Entry] = {entry.query_id: entry for entry in before.per_query}
+    entry_after: dict[str, Entry] = {entry.query_id: entry for entry in before.per_query}
     for entry in after.per_query:
-        was = then.get(entry.query_id)
+        was = entry_after.get(entry.query_id)
         if was is None or is_variant(entry, known):
             continue
         if was.metrics.get(key) is not None and entry.metrics.get(key) is not None:
@@ -335,7 +337,7 @@ def _value(entry: Entry, key: str) -> float:
     return float(entry.metrics.get(key) or 0.0)
 
 
-def _by_loss(pairs: Sequence[tuple[Entry, Entry]], key: str) -> list[QueryChange]:
+def _largest_losses_first(pairs: Sequence[tuple[Entry, Entry]], key: str) -> list[QueryChange]:
     changes = [
         QueryChange(
             query_id=now.query_id,
@@ -381,7 +383,7 @@ def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str)
     )
 
 
-def _doubt(
+def _find_doubt(
     before: Results, after: Results, comparison: Comparison, head: Difference
 ) -> tuple[list[Pair], float | None, float | None]:
     """(documents to judge, how sure, the change expected) where unjudged documents leave a doubt

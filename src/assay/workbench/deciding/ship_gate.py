@@ -15,7 +15,7 @@ from assay.reports.wording import SHOWN_MUSTS, Sentences
 from assay.reports.words import Words
 from assay.workbench.deciding.run_boards import line_of, verdict_risk, verdict_today
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.history import KeptRun
+from assay.workbench.scoring.history import StoredRun
 
 __all__ = ["Ship", "ShipAnswer", "may_ship", "ship_answer", "ship_of"]
 
@@ -42,7 +42,7 @@ def ship_of(verdict: Verdict | None) -> Ship:
     return STATUSES[verdict.status]
 
 
-def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
+def ship_answer(service: Service, run: StoredRun) -> tuple[Ship, str]:
     """The answer alone and why it is not yes, for a list of runs; whom it rests on takes longer to
     find."""
     verdict, musts = _verdict_and_musts(service, run)
@@ -54,13 +54,13 @@ def ship_answer(service: Service, run: KeptRun) -> tuple[Ship, str]:
     return answer, _word_check(worst, run) if worst and worst.status != "pass" else ""
 
 
-def _verdict_and_musts(service: Service, run: KeptRun) -> tuple[Verdict | None, tuple[str, ...]]:
+def _verdict_and_musts(service: Service, run: StoredRun) -> tuple[Verdict | None, tuple[str, ...]]:
     """What the gates of today say, and the questions that must pass and did not."""
     verdict = verdict_today(service, run, settle=False)
     return verdict, line_of(run, run.results, verdict).musts
 
 
-def may_ship(service: Service, run: KeptRun) -> ShipAnswer:
+def may_ship(service: Service, run: StoredRun) -> ShipAnswer:
     verdict, musts = _verdict_and_musts(service, run)
     answer = ship_of(verdict)
     checks = [check for check in verdict.checks if check.counts] if verdict else []
@@ -85,7 +85,7 @@ def _english() -> Sentences:
     return Sentences(Words("en"))
 
 
-def _word_check(check: Check, run: KeptRun) -> str:
+def _word_check(check: Check, run: StoredRun) -> str:
     """What a gate found."""
     to_judge = 0
     if check.status == "inconclusive" and isinstance(run.results, GradedResults):

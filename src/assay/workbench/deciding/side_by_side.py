@@ -17,7 +17,7 @@ from assay.search.answers import found_documents
 from assay.workbench.deciding.run_boards import RunLine, headline, line_of
 from assay.workbench.deciding.run_comparison import names_of
 from assay.workbench.project.service import Service
-from assay.workbench.scoring.history import KeptRun, kept_run
+from assay.workbench.scoring.history import StoredRun, stored_run
 from assay.workbench.searching import corpora
 from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 from assay.workbench.searching.search import Reason, reasons
@@ -69,7 +69,7 @@ class TwoRankings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def two_rankings(service: Service, first: str, second: str, query_id: str) -> TwoRankings:
-    runs = kept_run(service, first), kept_run(service, second)
+    runs = stored_run(service, first), stored_run(service, second)
     entries = [_entry(run, query_id) for run in runs]
     orders = [list(entry.results) for entry in entries]
     names = names_of(runs)
@@ -94,7 +94,7 @@ def two_rankings(service: Service, first: str, second: str, query_id: str) -> Tw
     )
 
 
-def _entry(run: KeptRun, query_id: str) -> Entry:
+def _entry(run: StoredRun, query_id: str) -> Entry:
     for entry in run.results.per_query:
         if entry.query_id == query_id:
             return entry
@@ -104,7 +104,7 @@ def _entry(run: KeptRun, query_id: str) -> Entry:
 
 def _ranking(
     service: Service,
-    run: KeptRun,
+    run: StoredRun,
     name: str,
     entry: Entry,
     other: Sequence[str],
@@ -116,7 +116,7 @@ def _ranking(
     placed = []
     for rank, doc_id in enumerate(entry.results[:DEPTH], 1):
         corpus, document = texts.get(doc_id, ("", None))
-        hit, told = hits.get(doc_id), why.get(doc_id)
+        hit, reasons_of_hit = hits.get(doc_id), why.get(doc_id)
         there = elsewhere.get(doc_id)
         placed.append(
             RankedDocument(
@@ -129,7 +129,7 @@ def _ranking(
                 other_rank=there,
                 moved=there - rank if there else 0,
                 score=hit.score if hit else None,
-                why=reasons(told) if told else (),
+                why=reasons(reasons_of_hit) if reasons_of_hit else (),
             )
         )
     value = entry.metrics.get(headline(run.results)[0])
@@ -202,7 +202,7 @@ def _documents_in_file(path: Path, _changed: int, _size: int) -> dict[str, Docum
 
 
 def _explain_ranking(
-    service: Service, run: KeptRun, query: str
+    service: Service, run: StoredRun, query: str
 ) -> dict[str, corpora.FoundDocument]:
     """Our own engine is asked again, where its corpus is the one that was searched and is indexed;
     other engines say nothing of why."""
@@ -212,7 +212,9 @@ def _explain_ranking(
             return {}
         opened = corpora.corpus_named(name, service.home)
         was = run.results.receipt.corpus_fingerprint or ""
-        if was.removeprefix("corpus:") != opened.fingerprint or not _is_ours(service, run, name):
+        if was.removeprefix("corpus:") != opened.fingerprint or not _is_own_engine(
+            service, run, name
+        ):
             return {}
         if not is_indexed(opened, service.home):
             return {}
@@ -221,11 +223,11 @@ def _explain_ranking(
         return {}
 
 
-def _search_again(opened: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
+def _search_again(corpus: OpenCorpus, query: str) -> dict[str, corpora.FoundDocument]:
     """The first ones with the words that they share with the question, for which their text is
     looked through; the others with what put them there alone."""
-    hits = opened.engine.search(query, DEPTH, explain=True, texts=False)
-    found = found_documents(hits, opened.engine, query, opened.get, stop=WORDED)
+    hits = corpus.engine.search(query, DEPTH, explain=True, texts=False)
+    found = found_documents(hits, corpus.engine, query, corpus.get, stop=WORDED)
     for rank, hit in enumerate(hits[WORDED:], start=WORDED + 1):
         found.append(
             corpora.FoundDocument(
@@ -241,7 +243,7 @@ def _search_again(opened: OpenCorpus, query: str) -> dict[str, corpora.FoundDocu
     return {each.doc_id: each for each in found}
 
 
-def _is_ours(service: Service, run: KeptRun, corpus: str) -> bool:
+def _is_own_engine(service: Service, run: StoredRun, corpus: str) -> bool:
     engines = service.config.engines if service.config else {}
     asked = engines.get(run.engine)
     return run.results.engine == corpus or (asked is not None and asked.engine == corpus)

@@ -25,7 +25,7 @@ from assay.gold.votes import Pair
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
-from assay.workbench.project.cache import computed
+from assay.workbench.project.cache import compute_once
 from assay.workbench.project.output_files import or_undone
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def find_single_judge_risk(
             return _find_risk(graded, session, alone, decide)
         state = (frozenset(alone.items()), session.stamps)
         asked = ("one judge", key, dataset, state)
-        return computed(asked, lambda: _find_risk(graded, session, alone, decide))
+        return compute_once(asked, lambda: _find_risk(graded, session, alone, decide))
     except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
         return None
 

@@ -19,9 +19,9 @@ from assay.formats import read_gold
 from assay.reports.answers import HEADLINE
 from assay.store.records import ANSWERS, RunRecord
 from assay.workbench.deciding.run_boards import KNOWN, SHOWN, headline, run_line
-from assay.workbench.project.cache import computed
+from assay.workbench.project.cache import compute_once
 from assay.workbench.project.service import Service, run_names, stored_name
-from assay.workbench.scoring.history import kept_answers, kept_run, run_records
+from assay.workbench.scoring.history import run_records, stored_answers, stored_run
 
 __all__ = ["Trend", "trends", "trends_by_set"]
 
@@ -66,7 +66,7 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
     known = (service.store.address, labels.stamp if labels else None)
     ids = tuple(readable[place][0].id for place in chosen)
     pasts = [readable[place][1] for place in chosen]
-    found = computed(("steps", *known, ids), lambda: steps(pasts))
+    found = compute_once(("steps", *known, ids), lambda: steps(pasts))
     return [
         Event(
             id=lines[place].id,
@@ -103,7 +103,7 @@ def _graded_set(service: Service, gold: str) -> _GradedSet | None:
     stamp = stamp_of(path) if path is not None else None
     if path is None or stamp is None:
         return None
-    return computed(("labels", path, stamp), lambda: _read_graded_set(path, stamp))
+    return compute_once(("labels", path, stamp), lambda: _read_graded_set(path, stamp))
 
 
 def _read_graded_set(path: Path, stamp: Stamp) -> _GradedSet | None:
@@ -118,18 +118,18 @@ def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None)
     """A run never changes: with the same labels its values are computed once."""
 
     def values() -> Past | None:
-        checked = kept_answers(service, record.id) if record.gold.startswith(ANSWERS) else None
+        checked = stored_answers(service, record.id) if record.gold.startswith(ANSWERS) else None
         if checked is not None:
             each = {id: figures[HEADLINE] for id, figures in checked.results.per_query.items()}
             git = checked.results.receipt.git
             return Past(fingerprint="", values=_without_missing(each), git=git)
         try:
-            return _values_today(kept_run(service, record.id).results, labels)
+            return _values_today(stored_run(service, record.id).results, labels)
         except AssayError:
             return None
 
     stamp = labels.stamp if labels else None
-    return computed(("past", service.store.address, record.id, stamp), values)
+    return compute_once(("past", service.store.address, record.id, stamp), values)
 
 
 def _values_today(results: Results, labels: _GradedSet | None) -> Past:
@@ -148,8 +148,10 @@ def _values_today(results: Results, labels: _GradedSet | None) -> Past:
         }
         sheet = graded.evaluate(hits, labels.gold, [measure])
         again = zip(sheet.queries, sheet.values[:, 0].tolist(), strict=True)
-        told = {query.id: value for query, value in again if query.id in hits and value == value}
-        return Past(fingerprint="", values=told, rescored=True, git=results.receipt.git)
+        value_of = {
+            query.id: value for query, value in again if query.id in hits and value == value
+        }
+        return Past(fingerprint="", values=value_of, rescored=True, git=results.receipt.git)
     else:
         values = {entry.query_id: entry.metrics.get(key) for entry in results.per_query}
     receipt = results.receipt
@@ -177,9 +179,9 @@ def _commit(git: GitState | None) -> Commit | None:
     if git is None or not re.fullmatch(r"[0-9a-f]{7,64}", git.commit):
         return None
     key = ("commit", git.commit, Path.cwd())
-    by, _, subject = computed(key, lambda: _author_and_subject(git.commit, Path.cwd())).partition(
-        "\0"
-    )
+    by, _, subject = compute_once(
+        key, lambda: _author_and_subject(git.commit, Path.cwd())
+    ).partition("\0")
     return Commit(id=git.commit, dirty=git.dirty, by=by, subject=subject)
 
 

@@ -178,12 +178,12 @@ def tune(
     file = config or Path(CONFIG_NAME)
     read = read_config(file)
     if name not in read.tune:
-        raise _unknown(f"table [tune.{name}]", read.tune, str(file))
+        raise _unknown_name(f"table [tune.{name}]", read.tune, str(file))
     table = read.tune[name]
     if budget is not None:
         table = msgspec.structs.replace(table, budget=budget)
     engine = EngineConfig(name=name) if table.fuse else _engine_of(read, table, name, file)
-    dataset, on = _set_of(read, table, gold, file, engine)
+    dataset, on = _tune_set(read, table, gold, file, engine)
     folder = workspace(home) / "tune" / name
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
@@ -219,7 +219,7 @@ def tune(
     return report
 
 
-def tune_made(
+def tune_callable(
     make: Callable[..., object],
     gold: GoldSet,
     parameters: JsonObject,
@@ -233,7 +233,7 @@ def tune_made(
 ) -> TuneReport:
     """A sweep in this process over engines that `make(**setting)` gives; the current setting is
     `current`, or without it `make()`."""
-    on = TuneSet(gold=gold, measure=_deciding(gold, measure, default_measures), places={})
+    on = TuneSet(gold=gold, measure=_deciding_measure(gold, measure, default_measures), places={})
     table = TuneTable(parameters=parameters, budget=budget, search=search, seed=seed)
     used, depth = dict(current or {}), max(top_k, on.depth)
 
@@ -281,7 +281,7 @@ def sweep(
         proposed = [setting for _, tried in studies for setting in tried]
     else:
         proposed = search_space.drawn(space, table.budget, table.seed)
-    settings = _distinct([{}, *proposed], current)
+    settings = _distinct_settings([{}, *proposed], current)
     answers = list(ask(list(settings.values()), on.gold.queries))
     numbers = {key: number for number, key in enumerate(settings)}
     seen = [(rows, [numbers[_key(each, current)] for each in tried]) for rows, tried in studies]
@@ -293,7 +293,9 @@ def sweep(
     return report, results
 
 
-def _distinct(settings: Sequence[JsonObject], current: JsonObject) -> dict[bytes, JsonObject]:
+def _distinct_settings(
+    settings: Sequence[JsonObject], current: JsonObject
+) -> dict[bytes, JsonObject]:
     """The settings by key, each once; one that is the current setting is that."""
     known: dict[bytes, JsonObject] = {}
     for setting in settings:
@@ -421,22 +423,22 @@ def judge_next(
 # ── what is tuned ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _unknown(what: str, known: Mapping[str, object], where: str, hint: str = "") -> InputError:
+def _unknown_name(what: str, known: Mapping[str, object], where: str, hint: str = "") -> InputError:
     names = ", ".join(known) or "none"
     return InputError(f"there is no {what}", where=where, hint=f"The file has: {names}. {hint}")
 
 
-def _set_of(
+def _tune_set(
     config: Config, table: TuneTable, gold: str, file: Path, engine: EngineConfig
 ) -> tuple[Path, TuneSet]:
     wanted = gold or table.gold or next(iter(config.gold), "")
     if wanted not in config.gold and not Path(wanted).exists():
-        raise _unknown(f"gold set {wanted!r}", config.gold, str(file))
+        raise _unknown_name(f"gold set {wanted!r}", config.gold, str(file))
     settings = config.gold.get(wanted)
     path = Path(settings.path) if settings is not None else Path(wanted)
     judged = formats.read_gold(path)
     stated = table.measure or (settings.primary if settings is not None else "")
-    measure = _deciding(judged, stated, lambda gold: measures_of_set(gold, path))
+    measure = _deciding_measure(judged, stated, lambda gold: measures_of_set(gold, path))
     places: Mapping[str, Known] = {}
     if judged.is_golden and (corpus := searched(engine)):
         from assay.workbench.scoring.golden import places_in
@@ -445,18 +447,20 @@ def _set_of(
     return path, TuneSet(gold=judged, measure=measure, places=places)
 
 
-def _deciding(gold: GoldSet, stated: str, usual_of: Callable[[GoldSet], tuple[str, ...]]) -> str:
+def _deciding_measure(
+    gold: GoldSet, measure: str, usual_of: Callable[[GoldSet], tuple[str, ...]]
+) -> str:
     """The measure that decides: of golden questions always the pass rate."""
     if gold.is_golden:
-        if stated not in ("", PASS_RATE):
+        if measure not in ("", PASS_RATE):
             raise InputError(
-                f"golden questions are tuned by their pass rate, not by {stated}",
+                f"golden questions are tuned by their pass rate, not by {measure}",
                 hint="Leave the measure out.",
             )
         return PASS_RATE
-    stated = stated or (gold.targets.primary if gold.targets else "")
-    usual = () if stated else usual_of(gold)
-    return str(parse_measure(stated or (PRIMARY if PRIMARY in usual else usual[0])))
+    measure = measure or (gold.targets.primary if gold.targets else "")
+    usual = () if measure else usual_of(gold)
+    return str(parse_measure(measure or (PRIMARY if PRIMARY in usual else usual[0])))
 
 
 def _engine_of(config: Config, table: TuneTable, name: str, file: Path) -> EngineConfig:
@@ -466,7 +470,7 @@ def _engine_of(config: Config, table: TuneTable, name: str, file: Path) -> Engin
         engine = EngineConfig(name=wanted, engine=wanted)
     if engine is None:
         hint = 'Another name is given with engine = "NAME".'
-        raise _unknown(f"engine {wanted!r}", config.engines, where, hint)
+        raise _unknown_name(f"engine {wanted!r}", config.engines, where, hint)
     if engine.run or engine.routes:
         what = "a saved run" if engine.run else "a table of corpora"
         raise InputError(
@@ -588,7 +592,7 @@ def _studies(
         def objective(
             trial: optuna.Trial, rows: list[int] = rows, queries: list[Query] = queries
         ) -> float:
-            setting = {key: _suggested(trial, key, values) for key, values in space.items()}
+            setting = {key: _suggest_setting(trial, key, values) for key, values in space.items()}
             (answers,) = ask([setting], queries)
             values = on.values(answers)[rows]
             if not np.isfinite(values).any() or any(answer.error for answer in answers):
@@ -601,7 +605,7 @@ def _studies(
     return found
 
 
-def _suggested(trial: Any, name: str, values: search_space.Values) -> object:
+def _suggest_setting(trial: Any, name: str, values: search_space.Values) -> object:
     if isinstance(values, tuple):
         return trial.suggest_categorical(name, values)
     suggest = trial.suggest_int if values.whole else trial.suggest_float

@@ -55,7 +55,7 @@ class StaleCache(Generic[K, V]):
         lock = self._locks.setdefault(key, threading.Lock())
         if entry is None or entry.took <= QUICK:
             with lock:
-                return self._computed(key, state, compute)
+                return self._compute_and_keep(key, state, compute)
         if time.monotonic() >= entry.until and lock.acquire(blocking=False):
             work = (key, state, compute, lock)
             threading.Thread(target=self._in_background, args=work, daemon=True).start()
@@ -65,13 +65,13 @@ class StaleCache(Generic[K, V]):
         self, key: K, state: object, compute: Callable[[], V], lock: threading.Lock
     ) -> None:
         try:
-            self._computed(key, state, compute)
+            self._compute_and_keep(key, state, compute)
         except AssayError:  # the next reader waits for the value, and gets the error
             self._entries.pop(key, None)
         finally:
             lock.release()
 
-    def _computed(self, key: K, state: object, compute: Callable[[], V]) -> V:
+    def _compute_and_keep(self, key: K, state: object, compute: Callable[[], V]) -> V:
         entry = self._entries.get(key)
         if entry is not None and entry.state == state:  # another reader has computed it
             return entry.value

@@ -84,21 +84,21 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
             hint="Make one: assay answers pool RESULTS -o ANSWERS.json",
         )
     session = open_session(dataset)
-    opened = reader_of(session.pool, dataset, home)
+    reader = reader_of(session.pool, dataset, home)
     votes = [vote for vote in current(read_votes(dataset)) if vote.query_id in session.asked]
     people, machines = grades_by_people(votes, read_policy(dataset)), grades_by_machines(votes)
     systems: dict[str, list[_Judged]] = defaultdict(list)
     for query in session.gold.queries:
-        kept = opened.get(query.id)
+        kept = reader.get(query.id)
         if kept is None:
-            raise InputError(f"the answer {query.id!r} is gone", where=opened.corpus)
+            raise InputError(f"the answer {query.id!r} is gone", where=reader.corpus)
         record, claims = record_of(kept), dict[str, Claim]()
         for pair in session.asked.get(query.id, ()):
-            document = opened.get(pair.doc_id)
+            document = reader.get(pair.doc_id)
             if document is not None and kind_of(document):
                 claims[pair.doc_id] = msgspec.convert(document.metadata["claim"], Claim)
-        said = (people.get(query.id, {}), machines.get(query.id, {}))
-        by_people, by_machines = (values_of(record, claims, grades) for grades in said)
+        both_kinds = (people.get(query.id, {}), machines.get(query.id, {}))
+        by_people, by_machines = (values_of(record, claims, grades) for grades in both_kinds)
         judged = _Judged(query.text, by_people, by_machines)
         systems[record.system].append(judged)
     asked = {pair.key for pairs in session.asked.values() for pair in pairs}
@@ -189,8 +189,8 @@ def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
     replace = msgspec.structs.replace
     if len(both) >= FEWEST and others:
         given = np.array([people[one] for one in both])
-        said = np.array([machines[one] for one in (*both, *others)])
-        found = estimate(given[None], said[None])
+        machine_values = np.array([machines[one] for one in (*both, *others)])
+        found = estimate(given[None], machine_values[None])
         interval = (float(found.low[0]), float(found.high[0]))
         return replace(figure, value=float(found.value[0]), interval=interval, by="corrected")
     reason = ""

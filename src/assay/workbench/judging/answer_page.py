@@ -119,10 +119,10 @@ def answer_to_judge(
     if not is_answer_set(session.dataset):
         return None
     session.query(query_id)
-    opened = reader_of(session.pool, session.dataset, service.home)
-    document = opened.get(query_id)
+    reader = reader_of(session.pool, session.dataset, service.home)
+    document = reader.get(query_id)
     if document is None:
-        raise NotHere(f"the answer {query_id!r} is gone", where=opened.corpus)
+        raise NotHere(f"the answer {query_id!r} is gone", where=reader.corpus)
     record = record_of(document)
     chips = list(_chips(record, language))
     return AnswerToJudge(
@@ -131,7 +131,7 @@ def answer_to_judge(
         claims={
             pair.doc_id: shown
             for pair in session.asked.get(query_id, ())
-            if (shown := _claim(opened, pair.doc_id, record, chips)) is not None
+            if (shown := _claim(reader, pair.doc_id, record, chips)) is not None
         },
         language=document.language,
     )
@@ -142,9 +142,9 @@ def record_of(document: Document) -> AnswerRecord:
 
 
 def _claim(
-    opened: Reader, doc_id: str, record: AnswerRecord, chips: list[Chip]
+    reader: Reader, doc_id: str, record: AnswerRecord, chips: list[Chip]
 ) -> ShownClaim | None:
-    document = opened.get(doc_id)
+    document = reader.get(doc_id)
     if document is None or not kind_of(document):
         return None
     claim = msgspec.convert(document.metadata["claim"], Claim)
@@ -163,8 +163,10 @@ def _chips(record: AnswerRecord, language: str) -> Iterator[Chip]:
     entry = record.entry
     claims = {one.citation: one for one in record.cited}
     words = Words(language)
-    told = ((note.check, note.start, reason_of(note, words)) for note in reversed(record.notes))
-    reasons = {(check, start): reason for check, start, reason in told}
+    reasons_in_notes = (
+        (note.check, note.start, reason_of(note, words)) for note in reversed(record.notes)
+    )
+    reasons = {(check, start): reason for check, start, reason in reasons_in_notes}
     found: list[tuple[int, int, CitationFinding | QuoteFinding | FigureFinding]] = [
         (one.start, place, one) for place, one in enumerate(entry.citations)
     ]
@@ -360,10 +362,10 @@ class AnswerSet(msgspec.Struct, frozen=True, kw_only=True):
 def answer_sets(service: Service, judge: str) -> list[AnswerSet]:
     """The sets of answers of a project."""
     names = [name for name, path in service.gold_sets.items() if is_answer_set(path)]
-    return [_listed(service, name, judge) for name in names]
+    return [_answer_set_row(service, name, judge) for name in names]
 
 
-def _listed(service: Service, name: str, judge: str) -> AnswerSet:
+def _answer_set_row(service: Service, name: str, judge: str) -> AnswerSet:
     try:
         return answer_set(service, name, judge)
     except AssayError as error:
@@ -376,13 +378,13 @@ def answer_set(service: Service, name: str, judge: str) -> AnswerSet:
     if not is_answer_set(dataset):
         raise NotHere(f"{name!r} is no set of answers", hint="Make one: assay answers pool RESULTS")
     session = open_session(dataset)
-    opened = reader_of(session.pool, session.dataset, service.home)
+    reader = reader_of(session.pool, session.dataset, service.home)
     counts = session.counts(judge, session.gold.query_ids)
     rows, authorities = [], list[tuple[int, Chip]]()
     for number, query in enumerate(session.gold.queries, 1):
-        document = opened.get(query.id)
+        document = reader.get(query.id)
         if document is None:
-            raise NotHere(f"the answer {query.id!r} is gone", where=opened.corpus)
+            raise NotHere(f"the answer {query.id!r} is gone", where=reader.corpus)
         chips = list(_chips(record_of(document), "en"))
         cited = [chip for chip in chips if chip.kind == "citation"]
         authorities += [(number, chip) for chip in cited]

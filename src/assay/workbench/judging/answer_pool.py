@@ -31,11 +31,11 @@ from assay.core.types import WHOLE_DOCUMENTS, Document, GoldSet, Query
 from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named
 from assay.formats.results_json import read_answer_results
-from assay.gold.rows import beside
+from assay.gold.rows import sibling_path
 from assay.judging.passages import SAMPLE
-from assay.judging.pool import Pool, PooledPair, deal, doubles_wanted, with_pairs, write_pool
+from assay.judging.pool import Pool, PooledPair, deal_pairs, doubles_wanted, with_pairs, write_pool
 from assay.language.detect import detect
-from assay.workbench.judging.set_edits import now_in_utc, rubric_found_again
+from assay.workbench.judging.set_edits import now_in_utc, rubric_by_id
 
 RUBRIC = "answer-support-1"
 ANSWER = "answer"  # the key of the record of an answer
@@ -111,10 +111,10 @@ def pool_answers(
 ) -> PooledAnswers:
     """Write a set with its pool and its claims. Answers of several results files are mixed, so that
     judges see several systems side by side without knowing which is which."""
-    documents_path = beside(output, WHOLE_DOCUMENTS)
+    documents_path = sibling_path(output, WHOLE_DOCUMENTS)
     _refuse(output, documents_path, judges, overlap)
     wanted = _read_nuggets(nuggets) if nuggets is not None else {}
-    prepared = [one for path in results for one in _prepared(path, wanted, home)]
+    prepared = [one for path in results for one in _prepare_answers(path, wanted, home)]
     if not prepared:
         raise InputError("there are no answers in the results", where=str(results[0]))
     prepared.sort(key=lambda one: one.query.id)
@@ -124,7 +124,7 @@ def pool_answers(
             where=", ".join(map(str, results)),
             hint="Name each system when you check its answers: assay answers check … --name NAME",
         )
-    rules = rubric_found_again(RUBRIC, output)
+    rules = rubric_by_id(RUBRIC, output)
     gold = GoldSet(
         name=output.stem.replace("-", " ").capitalize(),
         version="1",
@@ -166,13 +166,13 @@ def _refuse(output: Path, documents: Path, judges: Sequence[str], overlap: float
 
 
 def _pool(
-    prepared: Sequence[_Prepared], documents: Path, judges: Sequence[str], overlap: float
+    prepared: Sequence[_PreparedAnswer], documents: Path, judges: Sequence[str], overlap: float
 ) -> Pool:
     """Whole answers are dealt: who judges one reads all of it."""
     asked: list[tuple[str, ...]] = [()] * len(prepared)
     if judges:
         doubles = doubles_wanted(overlap, len(prepared), 0, len(prepared))
-        asked = deal(len(prepared), judges, doubles=doubles)
+        asked = deal_pairs(len(prepared), judges, doubles=doubles)
     pairs = [
         PooledPair(query_id=one.query.id, doc_id=document.id, judges=who)
         for one, who in zip(prepared, asked, strict=True)
@@ -190,15 +190,15 @@ def _pool(
 # ── one answer ────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Prepared(NamedTuple):
+class _PreparedAnswer(NamedTuple):
     query: Query
     record: AnswerRecord
     documents: list[Document]  # the record first, then the claims in the order of the answer
 
 
-def _prepared(
+def _prepare_answers(
     path: Path, wanted: Mapping[str, list[Nugget]], home: Path | None
-) -> Iterator[_Prepared]:
+) -> Iterator[_PreparedAnswer]:
     results = read_answer_results(path)
     answers = {one.id: one for one in _answers_of(results, path)}
     corpus = corpus_named(results.receipt.corpus, home) if results.receipt.corpus else None
@@ -208,36 +208,36 @@ def _prepared(
             raise InputError(f"the answers have no {entry.id!r}", where=str(path))
         notes = [note for note in results.notes if note.id == entry.id]
         nuggets = wanted.get(answer.id) or wanted.get(answer.question) or []
-        yield _prepare(answer, entry, notes, nuggets, corpus, results.engine)
+        yield _prepare_answer(answer, entry, notes, nuggets, corpus, results.engine)
 
 
 def _answers_of(results: AnswerResults, path: Path) -> list[Answer]:
     """The answers that were checked: the results have their findings, and not their words."""
-    told = results.receipt.inputs.get("answers")
-    if told is None:
+    recorded = results.receipt.inputs.get("answers")
+    if recorded is None:
         raise InputError(
             "these results do not say which file the answers are in",
             where=str(path),
             hint="Make them with: assay answers check ANSWERS -o RESULTS",
         )
-    places = (Path(told.path), path.parent / Path(told.path).name)
+    places = (Path(recorded.path), path.parent / Path(recorded.path).name)
     file = next((place for place in places if place.is_file()), None)
-    if file is None or sha256_of(file) != told.sha256:
+    if file is None or sha256_of(file) != recorded.sha256:
         what = "is not here" if file is None else "has changed since it was checked"
         raise InputError(
-            f"the file of answers {what}", where=told.path, hint="Check the answers again."
+            f"the file of answers {what}", where=recorded.path, hint="Check the answers again."
         )
     return read_answers(file, results.receipt.columns).answers
 
 
-def _prepare(
+def _prepare_answer(
     answer: Answer,
     entry: AnswerEntry,
     notes: list[AnswerNote],
     nuggets: Sequence[Nugget],
     corpus: Corpus | None,
     system: str,
-) -> _Prepared:
+) -> _PreparedAnswer:
     query_id = hashlib.sha256(f"{system}\n{answer.id}".encode()).hexdigest()[:10]
     text, language = answer.answer, answer.language or detect(answer.answer[:SAMPLE])
     made = _Claims(query_id, language)
@@ -267,8 +267,8 @@ def _prepare(
     for nugget in nuggets:
         claim = Claim(kind="nugget", vital=nugget.importance == "vital")
         made.add(claim, nugget.text, whole)
-    for kind, said in WHOLE.items():
-        made.add(Claim(kind=kind), said, whole)
+    for kind, wording in WHOLE.items():
+        made.add(Claim(kind=kind), wording, whole)
     record = AnswerRecord(
         id=answer.id,
         system=system,
@@ -288,7 +288,7 @@ def _prepare(
         language=language,
         as_of=answer.as_of,
     )
-    return _Prepared(query, record, [kept, *made.documents.values()])
+    return _PreparedAnswer(query, record, [kept, *made.documents.values()])
 
 
 class _Claims:
@@ -299,9 +299,9 @@ class _Claims:
         self.query_id, self.language = query_id, language
         self.documents: dict[str, Document] = {}
 
-    def add(self, claim: Claim, said: str, source: SourceText) -> str:
+    def add(self, claim: Claim, text: str, source: SourceText) -> str:
         """The id of the document of a claim; a source that a sentence cites twice is one claim."""
-        words = " ".join(said.split())
+        words = " ".join(text.split())
         key = hashlib.sha256(f"{claim.kind}\n{words}\n{source.text}".encode()).hexdigest()[:8]
         known = next((id for id in self.documents if id.endswith(key)), None)
         if known is not None:
@@ -359,16 +359,17 @@ def _source_of(
 ) -> tuple[str, SourceText]:
     """The documents that a citation leads to, as one text."""
     targets = finding.targets[:MOST_TARGETS]
-    found = [_text_of(one, answer, corpus, given=finding.kind == "marker") for one in targets]
+    found = [_text_of(one, answer, corpus, is_given=finding.kind == "marker") for one in targets]
     title = " · ".join(dict.fromkeys(one.title for one in found if one.title))
     text = "\n\n".join(one.text for one in found if one.text)
     return " ".join(targets), SourceText(title=title, text=text[:LONGEST_SOURCE])
 
 
 def _text_of(
-    target: str, answer: Answer, corpus: Corpus | None, *, given: bool = True
+    target: str, answer: Answer, corpus: Corpus | None, *, is_given: bool = True
 ) -> SourceText:
-    """The text with an id or a number, as the model was `given` it, or as the corpus has it."""
+    """The text with an id or a number, as the model got it if it `is_given`, or as the corpus has
+    it."""
     passages = answer.passages or ()
     passage = next((one.text for one in passages if one.id == target), "")
     number = target.strip("[]")
@@ -376,7 +377,7 @@ def _text_of(
         passage = passages[int(number) - 1].text
     document = corpus.get(target) if corpus is not None and target in corpus else None
     title = document.title if document is not None else ""
-    if document is not None and not (given and passage):
+    if document is not None and not (is_given and passage):
         return SourceText(title=title or target, text=document.text)
     return SourceText(title=title or target, text=passage)
 

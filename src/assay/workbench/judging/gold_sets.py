@@ -47,12 +47,12 @@ from assay.judging.validate import (
 )
 from assay.judging.votes import read_votes
 from assay.law.matching import known_document
-from assay.review.bootstrap import BootstrapOptions, Bootstrapped, Evidence, bootstrap
+from assay.review.bootstrap import BootstrapOptions, BootstrapOutcome, Evidence, bootstrap
 from assay.telemetry.external_logs import ExternalLogs
 from assay.telemetry.records import days_before
 from assay.workbench.judging.pool_documents import pooled_corpus as pooled_corpus
-from assay.workbench.judging.set_edits import now_in_utc, rubric_found_again
-from assay.workbench.project.cache import computed
+from assay.workbench.judging.set_edits import now_in_utc, rubric_by_id
+from assay.workbench.project.cache import compute_once
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
@@ -63,10 +63,10 @@ from assay.workbench.scoring.request import stale_count as stale_count
 ALL_ROWS = ""  # of rows that name no corpus, or one that nobody knows
 
 
-def split_corpora(given: Sequence[str]) -> dict[str, Path]:
+def split_corpora(options: Sequence[str]) -> dict[str, Path]:
     """`NAME` for all rows, `ROWS=NAME` for those of one corpus."""
     corpora: dict[str, Path] = {}
-    for text in given:
+    for text in options:
         rows, equals, name = text.partition("=")
         if not equals or Path(text).exists():
             rows, name = ALL_ROWS, text
@@ -79,26 +79,26 @@ def split_corpora(given: Sequence[str]) -> dict[str, Path]:
     return corpora
 
 
-def corpora_of(gold: GoldSet, given: Mapping[str, Path]) -> dict[str, Path]:
+def corpora_of(gold: GoldSet, named_corpora: Mapping[str, Path]) -> dict[str, Path]:
     """{what a row calls its corpus: the corpus}, for the rows of this set whose corpus is known;
     ALL is that of the others."""
-    for corpus in given.values():
+    for corpus in named_corpora.values():
         require_corpus(corpus)
     configured = _configured()
     known: dict[str, Path] = {}
     for name in dict.fromkeys(query.corpus for query in gold.queries):
-        if name in given:
-            known[name] = given[name]
+        if name in named_corpora:
+            known[name] = named_corpora[name]
         elif name in configured:
             known[name] = configured[name]
         elif name and is_corpus(name):
             known[name] = Path(name)
-    if strange := [name for name in given if name and name not in known]:
+    if strange := [name for name in named_corpora if name and name not in known]:
         raise UsageError(
             f"the set has no rows of the corpus {strange[0]!r}",
             hint=f"It has: {', '.join(sorted({query.corpus for query in gold.queries} - {''}))}.",
         )
-    return known | ({ALL_ROWS: given[ALL_ROWS]} if ALL_ROWS in given else {})
+    return known | ({ALL_ROWS: named_corpora[ALL_ROWS]} if ALL_ROWS in named_corpora else {})
 
 
 def _configured() -> dict[str, Path]:
@@ -117,10 +117,10 @@ def _configured() -> dict[str, Path]:
                     where=f"{path}: engines.{engine.name}.corpora",
                     hint="Choose one with --corpus.",
                 )
-    return {name: corpus for name, corpus in known.items() if _is_here(corpus)}
+    return {name: corpus for name, corpus in known.items() if _is_known_corpus(corpus)}
 
 
-def _is_here(corpus: Path) -> bool:
+def _is_known_corpus(corpus: Path) -> bool:
     return corpus.exists() or is_corpus(str(corpus))
 
 
@@ -155,15 +155,15 @@ def validate_gold(
     given = split_corpora(corpora) | ({ALL_ROWS: corpus} if corpus is not None else {})
     searched = corpora_of(gold, given)
     read = {place: documents(place) for place in dict.fromkeys(searched.values())}
-    told = {place: _known_of_corpus(place, known, gold, votes) for place, known in read.items()}
+    known_of = {place: _known_of_corpus(place, known, gold, votes) for place, known in read.items()}
     own = None
     if set(searched) - {ALL_ROWS}:
         own = {
-            query.id: told[place]
+            query.id: known_of[place]
             for query in gold.queries
             if (place := searched.get(query.corpus, searched.get(ALL_ROWS))) is not None
         }
-    findings = validate(gold, rules, _known_of_corpora(list(told.values())), votes, own)
+    findings = validate(gold, rules, _known_of_corpora(list(known_of.values())), votes, own)
     if is_answer_set(dataset):  # several answers to one question are no slip
         findings = [one for one in findings if one.code != "repeated-text"]
     findings += unchecked_rows(gold, searched)
@@ -176,20 +176,20 @@ def validate_gold(
     return gold, sorted(findings, key=lambda finding: LEVELS.index(finding.level))
 
 
-def _known_of_corpora(told: Sequence[KnownDocuments]) -> KnownDocuments | None:
+def _known_of_corpora(known_of_each: Sequence[KnownDocuments]) -> KnownDocuments | None:
     """What is known of the documents of all corpora together."""
-    if len(told) < 2:
-        return told[0] if told else None
-    numbers = [known.statutes for known in told]
+    if len(known_of_each) < 2:
+        return known_of_each[0] if known_of_each else None
+    numbers = [known.statutes for known in known_of_each]
     judged: dict[str, Document] = {}
     examples: dict[str, frozenset[str]] = {}
-    for known in told:
+    for known in known_of_each:
         judged |= known.judged
         examples |= known.examples
     return KnownDocuments(
-        ids=frozenset().union(*(known.ids for known in told)),
+        ids=frozenset().union(*(known.ids for known in known_of_each)),
         statutes=frozenset().union(*(each or () for each in numbers)),
-        requests=frozenset().union(*(known.requests for known in told)),
+        requests=frozenset().union(*(known.requests for known in known_of_each)),
         judged=judged,
         examples=examples,
     )
@@ -260,7 +260,7 @@ def describe(name: str, path: Path) -> GoldSummary:
         if path.is_file():  # the time of a folder says nothing of the files in it
             status = path.stat()
             key = ("summary", path, status.st_mtime_ns, status.st_size)
-            summary = computed(key, lambda: _summary(path))
+            summary = compute_once(key, lambda: _summary(path))
         else:
             summary = _summary(path)
     except (AssayError, OSError) as error:
@@ -305,8 +305,8 @@ def new_rubric(name: str, copied: str) -> Path:
     return rubrics.new(name, copied)
 
 
-def rubric_list(beside: Path | None = None) -> list[rubrics.AvailableRubric]:
-    return rubrics.described(beside)
+def rubric_list(dataset: Path | None = None) -> list[rubrics.AvailableRubric]:
+    return rubrics.described(dataset)
 
 
 # ── from logs ─────────────────────────────────────────────────────────────────────────────────────
@@ -321,7 +321,7 @@ def bootstrap_gold(
     corpora: Sequence[str] = (),
     min_grade: int = 3,
     dry_run: bool = False,
-) -> Bootstrapped:
+) -> BootstrapOutcome:
     """Make gold from logs and what decisions cited, of a project or of the team's own tables; rows
     of the chair are never touched."""
     if min_support < 1 or min_grade not in (1, 2, 3):
@@ -353,10 +353,10 @@ def convert_gold(
     could not hold. A set that comes without a rubric can be given one, and its day."""
     gold = _readable(source, source_format)
     if rubric:
-        rules = rubric_found_again(rubric, target)
+        rules = rubric_by_id(rubric, target)
         gold = replace(gold, rubric=rules.id, top_grade=rules.top)
     if not replace_judgments:
-        _spare(target, gold, read_votes(source), "{} --replace writes over it.")
+        _spare_judgments(target, gold, read_votes(source), "{} --replace writes over it.")
     return write_whole(gold, target, target_format, where=str(source))
 
 
@@ -364,7 +364,7 @@ def save_gold(gold: GoldSet, target: Path, *, replace_judgments: bool = False) -
     """Write a set in the format of the ending; return what that could not hold. A file whose
     judgments would be lost is spared."""
     if not replace_judgments:
-        _spare(target, gold, (), "Give another name, or replace=True to write over it.")
+        _spare_judgments(target, gold, (), "Give another name, or replace=True to write over it.")
     if target.suffix in (".json", ".jsonl") and not all(query.text for query in gold.queries):
         raise InputError(
             f"a {target.suffix} set needs the text of every query, but some have none",
@@ -390,7 +390,7 @@ def write_whole(
         try:
             written = formats.write_gold(gold, draft, name)
             kept = formats.read_gold(draft, name)
-            lost = [*_lost_note(gold, kept), *_lost(gold, kept)]
+            lost = [*_lost_note(gold, kept), *_lost_judgments(gold, kept)]
         except InputError as error:
             raise InputError(
                 f"{name} cannot hold this set: {error.message}", where=where, hint=error.hint
@@ -400,7 +400,7 @@ def write_whole(
         ], lost
 
 
-def _spare(target: Path, gold: GoldSet, votes: Sequence[Vote], hint: str) -> None:
+def _spare_judgments(target: Path, gold: GoldSet, votes: Sequence[Vote], hint: str) -> None:
     """Refuse to lose judgments, with the hint that fits the caller."""
     try:
         spare_judgments(target, gold, votes)
@@ -429,7 +429,7 @@ def _lost_note(before: GoldSet, after: GoldSet) -> Iterable[str]:
         yield f"that the set is {note}"
 
 
-def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
+def _lost_judgments(before: GoldSet, after: GoldSet) -> Iterable[str]:
     """What is missing when the written file is read back."""
     after, numbered = _by_text(before, after)
     if numbered:

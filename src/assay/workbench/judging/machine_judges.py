@@ -39,12 +39,12 @@ from assay.judging.machine import (
     MachineVerdict,
     RunBegun,
     RunEnded,
-    Spent,
+    Spending,
     UnreadableAnswer,
+    api_key,
     append_receipt,
     bare_json,
     chat_with_retries,
-    secret,
 )
 from assay.judging.pool import pool_path, read_pool
 from assay.judging.votes import document_fingerprint, read_votes, votes_of_labels
@@ -150,7 +150,7 @@ class JudgingOutcome(msgspec.Struct, frozen=True, kw_only=True):
     from_cache: int
     unusable: list[UnjudgedPair]
     left: int
-    spent: Spent
+    spent: Spending
     cut_off: int = 0
     changed_labels: int | None = None  # None where machine votes make none
     stopped: Stopped = ""
@@ -177,8 +177,8 @@ def plan_judging(
     rubric = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     _refuse_person(judge, votes)
-    said = [*votes_of_labels(gold, book_of(votes)), *votes]
-    pairs, searched = _asked_pairs(dataset, said if judged else None)
+    all_votes = [*votes_of_labels(gold, book_of(votes)), *votes]
+    pairs, searched = _asked_pairs(dataset, all_votes if judged else None)
     known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
     found = texts_of(known, dataset, corpus or searched) if known else {}
     prints = {doc_id: document_fingerprint(document) for doc_id, document in found.items()}
@@ -187,7 +187,7 @@ def plan_judging(
     waiting = [
         pair
         for pair in known
-        if pair not in own or _circumstances(own[pair]) != (*now, prints[pair[1]])
+        if pair not in own or _judged_versions(own[pair]) != (*now, prints[pair[1]])
     ]
     queries = {query.id: query for query in gold.queries}
     folder = machine.cache_folder()
@@ -205,7 +205,7 @@ def plan_judging(
             kept=None if again and kept is not None and kept.verdict is None else kept,
         )
 
-    items = _limited(map(item, waiting), limit)
+    items = _take_up_to(map(item, waiting), limit)
     return JudgingPlan(
         dataset=dataset,
         judge=judge,
@@ -215,12 +215,12 @@ def plan_judging(
         items=tuple(items),
         left=len(waiting) - len(items),
         gone=len(pairs) - len(known),
-        people=any(vote.kind == "human" for vote in said),
+        people=any(vote.kind == "human" for vote in all_votes),
         folder=folder,
     )
 
 
-def _limited(items: Iterable[PairToAsk], limit: int | None) -> list[PairToAsk]:
+def _take_up_to(items: Iterable[PairToAsk], limit: int | None) -> list[PairToAsk]:
     """The first items up to the limit; those asked in vain before do not count."""
     taken: list[PairToAsk] = []
     for item in items:
@@ -280,7 +280,7 @@ def _source(settings: Machine) -> str:
     return f"machine:{settings.model}"
 
 
-def _circumstances(vote: Vote) -> tuple[str, str, str]:
+def _judged_versions(vote: Vote) -> tuple[str, str, str]:
     """With another rubric, model or document the pair is judged again."""
     return vote.rubric, vote.source, vote.document
 
@@ -294,12 +294,12 @@ def judge_pairs(
     """Vote on every pair of the plan. Whatever stops it, the votes that it got are kept, and the
     receipt says what was sent."""
     if plan.to_send:
-        machine.secret(plan.machine)  # said before anything is written
+        machine.api_key(plan.machine)  # said before anything is written
     run = _JudgingRun(plan, tick)
-    run.take_kept()
+    run.count_cached()
     if plan.to_send:
         name = hashlib.sha256(f"{_now()} {plan.judge} {plan.dataset}".encode()).hexdigest()[:12]
-        append_receipt(plan.dataset, _begun(plan, name, by))
+        append_receipt(plan.dataset, _begin_receipt(plan, name, by))
         try:
             run.ask_all()
         except KeyboardInterrupt:
@@ -317,14 +317,14 @@ class _JudgingRun:
         self.tick = tick
         self.votes = self.unsure = self.from_cache = 0
         self.unusable: list[UnjudgedPair] = plan.unusable_before
-        self.spent = Spent()
+        self.spent = Spending()
         self.sent: list[PairToAsk] = []
         self.cut_off = self.bad_in_a_row = 0
         self.changed_labels: int | None = None
         self.stopped: Stopped = ""
         self.why = ""
 
-    def take_kept(self) -> None:
+    def count_cached(self) -> None:
         """Vote with the cached answers."""
         votes = [
             self._vote(item, item.kept.verdict, item.kept.seconds)
@@ -366,13 +366,13 @@ class _JudgingRun:
             try:
                 for number, answer in answers:
                     heard += 1
-                    self._hear(items[number], answer)
+                    self._record(items[number], answer)
                     if self.stopped:
                         break
             finally:
                 self.cut_off += min(at_once - bool(self.stopped), len(jobs) - heard)
 
-    def _hear(self, item: PairToAsk, answer: JudgeOutcome | Failure) -> None:
+    def _record(self, item: PairToAsk, answer: JudgeOutcome | Failure) -> None:
         if isinstance(answer, Failure):
             answer = JudgeOutcome(
                 state="outage", why=without_key(answer.message, self.plan.machine)
@@ -474,7 +474,7 @@ def _allowance(settings: Machine, item: PairToAsk) -> float | None:
     return None if settings.max_cost is None else machine.most_cost(settings, item.request)
 
 
-def _begun(plan: JudgingPlan, name: str, by: str) -> RunBegun:
+def _begin_receipt(plan: JudgingPlan, name: str, by: str) -> RunBegun:
     return RunBegun(
         run=name,
         at=_now(),
@@ -493,7 +493,7 @@ def _begun(plan: JudgingPlan, name: str, by: str) -> RunBegun:
 
 def without_key(message: str, settings: Machine) -> str:
     """An error message without the key, which another package may have put into it."""
-    key = machine.secret(settings)
+    key = machine.api_key(settings)
     return message.replace(key, "***") if key else message
 
 
@@ -541,7 +541,7 @@ class DraftedQuestions(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     questions: list[str] = []
     why: str = ""
-    spent: Spent = Spent()
+    spent: Spending = Spending()
 
 
 def messages_for(document: Document, count: int, room: int) -> tuple[ChatMessage, ...]:
@@ -558,7 +558,7 @@ def draft_questions(
 ) -> DraftedQuestions:
     """Ask for the questions of one document, twice if the answer cannot be read."""
     chat: Chat = plugins.load(JUDGES, machine.kind)
-    spent, why = Spent(), ""
+    spent, why = Spending(), ""
     for _ in range(2):
         left = None if allowance is None else allowance - (spent.cost or 0.0)
         reply, used = chat_with_retries(machine, chat, messages, (), left)
@@ -619,7 +619,7 @@ class WrittenQuestions(msgspec.Struct, frozen=True, kw_only=True):
     questions: int
     unusable: int
     left: int
-    spent: Spent
+    spent: Spending
     stopped: str = ""
     why: str = ""
 
@@ -636,7 +636,7 @@ def plan_questions(
 ) -> WritingPlan:
     """Plan questions for the documents that have none in the package or the file."""
     machine = machine_named(config or Path(CONFIG_NAME), by)
-    secret(machine)  # one that is not set is told before anything is read
+    api_key(machine)  # one that is not set is told before anything is read
     corpus = corpus_named(name, home)
     has_file = output.exists() and output.stat().st_size > 0
     known = {line.id for line in read_written(output)} if has_file else set()
@@ -681,7 +681,7 @@ class _QuestionRun:
     def __init__(self, plan: WritingPlan) -> None:
         self.plan = plan
         self.documents = self.questions = self.unusable = self.bad_in_a_row = 0
-        self.spent = Spent()
+        self.spent = Spending()
         self.stopped = self.why = ""
 
     def ask(self, documents: Sequence[Document]) -> None:
@@ -695,9 +695,9 @@ class _QuestionRun:
         ]
         with closing(run_jobs(jobs, at_once=len(jobs))) as answers:
             for number, answer in answers:
-                self._hear(documents[number], answer)
+                self._record(documents[number], answer)
 
-    def _hear(self, document: Document, answer: DraftedQuestions | Failure) -> None:
+    def _record(self, document: Document, answer: DraftedQuestions | Failure) -> None:
         if isinstance(answer, Failure):
             why = without_key(answer.message, self.plan.machine)
             answer = DraftedQuestions(state="outage", why=why)

@@ -23,7 +23,7 @@ from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
-from assay.workbench.deciding.compare import names_of
+from assay.workbench.deciding.compare import names_of_systems
 from assay.workbench.judging.vote_totals import by_votes, dataset_of
 
 
@@ -63,7 +63,7 @@ def next_pairs(
     decision = without_voted(decision, dataset_of(results[0]))
     if second is None or threshold:
         return decision
-    verdict = _verdict(results, names_of(results, (first, second)), decision.measure)
+    verdict = _verdict(results, names_of_systems(results, (first, second)), decision.measure)
     return msgspec.structs.replace(decision, verdict=verdict)
 
 

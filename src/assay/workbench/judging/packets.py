@@ -228,7 +228,7 @@ def export_pairs(
             f"{to} needs the texts of the documents", hint="Name their corpus with --corpus."
         )
     pairs = _pairs_to_export(
-        dataset, gold, votes, judge=judge, every=with_votes or to not in WITH_TEXTS
+        dataset, gold, votes, judge=judge, with_judged=with_votes or to not in WITH_TEXTS
     )
     if not pairs:
         raise UsageError(
@@ -237,10 +237,10 @@ def export_pairs(
             hint="assay gold pool selects pairs to judge.",
         )
     independent = (vote for vote in current(votes) if not role_of(vote.source))
-    said = by_pair(independent) if with_votes or to in WITH_VOTES else {}
+    votes_of_pair = by_pair(independent) if with_votes or to in WITH_VOTES else {}
     wanted = {doc_id for _, doc_id in pairs}
     by_id = {document.id: document for document in known.some(wanted)} if known else {}
-    tasks = _tasks(gold, pairs, by_id, said)
+    tasks = _tasks(gold, pairs, by_id, votes_of_pair)
     written = formats.write_tasks(tasks, _guide(dataset, gold), output, to)
     missing = sum(task.doc_id not in by_id for task in tasks) if known is not None else 0
     return ExportedPairs(
@@ -249,7 +249,7 @@ def export_pairs(
 
 
 def _pairs_to_export(
-    dataset: Path, gold: GoldSet, votes: Sequence[Vote], *, judge: str, every: bool
+    dataset: Path, gold: GoldSet, votes: Sequence[Vote], *, judge: str, with_judged: bool
 ) -> list[Pair]:
     """In the order of the queries, then that of the pool, whose order tells nothing."""
     pool = read_pool(dataset)
@@ -259,7 +259,7 @@ def _pairs_to_export(
             f"no pairs are assigned to the judge {judge!r}",
             hint=f"Assigned to: {dealt}." if dealt else "assay gold pool --judges deals pairs.",
         )
-    if pool is not None and not every:
+    if pool is not None and not with_judged:
         pairs = [
             pair.key
             for pair in pairs_to_judge(pool, gold, votes, read_policy(dataset).counts)
@@ -339,9 +339,9 @@ def draw_sample(
     return drawn
 
 
-def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path | None) -> None:
+def _write(dataset: Path, gold: GoldSet, draw: Draw, output: Path, corpus: Path | None) -> None:
     if corpus is not None or pooled_corpus(dataset) is not None:
-        pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in drawn.pairs]
+        pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in draw.pairs]
         rubric = rubrics.of_set(gold, dataset)
         texts = texts_of([pair.key for pair in pairs], dataset, corpus)
         write_atomic(output, writer_of(output)(make_packet(gold, rubric, pairs, texts), ""))
@@ -354,7 +354,7 @@ def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path
             doc_id=pair.doc_id,
             source=SAMPLE,
         )
-        for pair in drawn.pairs
+        for pair in draw.pairs
     ]
     write_blank(output, rows, name=dataset.stem)
 
@@ -510,14 +510,14 @@ def _level(rubric: Rubric, grade: int) -> str:
 
 def _usual(rubric: Rubric, language: str) -> str:
     """What a sound query has, where the rubric says so."""
-    expected, said = rubric.expected_per_query, page_table("packet", language)
+    expected, words = rubric.expected_per_query, page_table("packet", language)
     rows = (
         (expected.highly_relevant, "usual_answers"),
         (expected.relevant, "usual_help"),
         (expected.judged, "usual_judged"),
     )
-    what = [str(said[key]).format(span=span(bounds)) for bounds, key in rows if bounds]
-    return str(said["usually_has"]).format(what=", ".join(what)) if what else ""
+    what = [str(words[key]).format(span=span(bounds)) for bounds, key in rows if bounds]
+    return str(words["usually_has"]).format(what=", ".join(what)) if what else ""
 
 
 def _block(value: object) -> Markup:

@@ -35,7 +35,7 @@ from assay.workbench.judging.session import (
     write_vote,
 )
 from assay.workbench.judging.set_edits import Flag, flags_of, notes_of
-from assay.workbench.project.cache import Remembered
+from assay.workbench.project.cache import RecentValues
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
@@ -266,9 +266,9 @@ class QueryFilter(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
 
 
-def listed_queries(rows: Sequence[QueryRow], asked: QueryFilter) -> list[QueryRow]:
+def listed_queries(rows: Sequence[QueryRow], query_filter: QueryFilter) -> list[QueryRow]:
     """The queries that pass a filter, in its order; by default those asked of the judge first."""
-    wanted = asked.q.casefold().split()
+    wanted = query_filter.q.casefold().split()
     keep: dict[str, Callable[[QueryRow], bool]] = {
         "": lambda row: True,
         "left": lambda row: row.judged < row.asked,
@@ -278,13 +278,13 @@ def listed_queries(rows: Sequence[QueryRow], asked: QueryFilter) -> list[QueryRo
     found = [
         row
         for row in rows
-        if keep[asked.show](row)
-        and (not asked.type or row.type == asked.type)
+        if keep[query_filter.show](row)
+        and (not query_filter.type or row.type == query_filter.type)
         and all(word in f"{row.id} {row.text}".casefold() for word in wanted)
     ]
-    if asked.sort == "text":
+    if query_filter.sort == "text":
         found.sort(key=lambda row: row.text.casefold())
-    elif asked.sort == "left":
+    elif query_filter.sort == "left":
         found.sort(key=lambda row: row.judged - row.asked)
     return found
 
@@ -351,16 +351,16 @@ def _judged_pair(doc_id: str, vote: Vote | None) -> JudgedPair:
     )
 
 
-def with_titles(service: Service, shown: QueryToJudge) -> QueryToJudge:
+def with_titles(service: Service, query_page: QueryToJudge) -> QueryToJudge:
     """The query with the titles of its documents."""
-    session = open_session(gold_path(service, shown.set))
-    opened = reader_of(session.pool, session.dataset, service.home)
+    session = open_session(gold_path(service, query_page.set))
+    reader = reader_of(session.pool, session.dataset, service.home)
     titled = []
-    for pair in shown.pairs:
-        document = opened.get(pair.doc_id)
+    for pair in query_page.pairs:
+        document = reader.get(pair.doc_id)
         title = document.title if document is not None else ""
         titled.append(msgspec.structs.replace(pair, title=title))
-    return msgspec.structs.replace(shown, pairs=titled)
+    return msgspec.structs.replace(query_page, pairs=titled)
 
 
 def progress_of(
@@ -428,16 +428,16 @@ def open_set_for_judging(service: Service, name: str) -> None:
         read_pair(service, name, first.query_id, first.doc_id)
 
 
-_rows = Remembered[tuple[str, ...], tuple[PacketRow, tuple[str, ...]]](2048)  # pairs; taste
+_rows = RecentValues[tuple[str, ...], tuple[PacketRow, tuple[str, ...]]](2048)  # pairs; taste
 
 
 def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> PairToRead:
     session = open_session(gold_path(service, name))
     query = session.query(query_id)
-    opened = reader_of(session.pool, session.dataset, service.home)
-    document = opened.get(doc_id)
+    reader = reader_of(session.pool, session.dataset, service.home)
+    document = reader.get(doc_id)
     if document is None:
-        raise NotHere(f"the corpus has no document {doc_id!r}", where=opened.corpus)
+        raise NotHere(f"the corpus has no document {doc_id!r}", where=reader.corpus)
     fingerprint = document_fingerprint(document)
     key = (query.id, query.text, query.type, document.id, fingerprint)
     row, words = _rows.of(key, lambda: packet_row(query, document, fingerprint))
@@ -449,28 +449,28 @@ def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> PairTo
         words=words,
         language=document.language,
         facts=_facts(document),
-        corpus=opened.corpus,
+        corpus=reader.corpus,
     )
 
 
 def _facts(document: Document) -> tuple[str, ...]:
     """When it was written, and the places of the law that it cites first."""
-    said = document.metadata.get("date") or document.metadata.get("year") or document.valid_from
-    return (str(said), *document.citations[:5]) if said else document.citations[:5]
+    date = document.metadata.get("date") or document.metadata.get("year") or document.valid_from
+    return (str(date), *document.citations[:5]) if date else document.citations[:5]
 
 
 # ── votes ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def save_vote(service: Service, given: VoteForm, judge: str) -> SavedVote | VoteConflict:
+def save_vote(service: Service, form: VoteForm, judge: str) -> SavedVote | VoteConflict:
     """Save a vote: it is on disk when this returns, and may be sent any number of times. If the
     judge has since changed it in another window, it is refused and the judge is told."""
-    session = open_session(gold_path(service, given.set))
-    vote = _vote_of(service, session, given, judge)
+    session = open_session(gold_path(service, form.set))
+    vote = _vote_of(service, session, form, judge)
     try:
-        kept, already = write_vote(session, vote, given.seen)
+        kept, already = write_vote(session, vote, form.seen)
     except VoteChanged as error:
-        return VoteConflict(error=str(error), now=_judged_pair(given.doc_id, error.now))
+        return VoteConflict(error=str(error), now=_judged_pair(form.doc_id, error.now))
     if kept.grade is None and kept.source != WITHDRAWN and not already:
         _ask_another(session, kept)
         session = open_session(session.dataset)
@@ -484,57 +484,59 @@ def save_vote(service: Service, given: VoteForm, judge: str) -> SavedVote | Vote
     )
 
 
-def _vote_of(service: Service, session: JudgingSession, given: VoteForm, judge: str) -> Vote:
-    if not VOTE_ID.fullmatch(given.id):
-        raise InputError(f"{given.id[:80]!r} is not a valid vote id")
-    refuse_long(given.rationale)
-    if given.withdrawn and given.grade is not None:
+def _vote_of(service: Service, session: JudgingSession, form: VoteForm, judge: str) -> Vote:
+    if not VOTE_ID.fullmatch(form.id):
+        raise InputError(f"{form.id[:80]!r} is not a valid vote id")
+    refuse_long(form.rationale)
+    if form.withdrawn and form.grade is not None:
         raise InputError("a withdrawn vote cannot have a grade")
-    ago = min(max(given.ago, 0.0), LATEST.total_seconds())
+    ago = min(max(form.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
-    pair = (given.query_id, given.doc_id)
+    pair = (form.query_id, form.doc_id)
     last = session.votes.last_of(judge, pair)
-    _refuse_no_reason(session, given, last[-1] if last else None)
+    _refuse_no_reason(session, form, last[-1] if last else None)
     earlier = [*session.votes.everything(pair), *last]
     at = not_before(now - timedelta(seconds=ago), earlier, now)
     return Vote(
-        id=given.id,
-        query_id=given.query_id,
-        doc_id=given.doc_id,
-        grade=given.grade,
+        id=form.id,
+        query_id=form.query_id,
+        doc_id=form.doc_id,
+        grade=form.grade,
         judge=judge,
         kind="human",
         at=at.isoformat(timespec="milliseconds"),
-        rationale=given.rationale.strip(),
+        rationale=form.rationale.strip(),
         rubric=session.version,
-        document=given.document[:64],
-        seconds=_seconds(given.seconds),
-        source=WITHDRAWN if given.withdrawn else "",
+        document=form.document[:64],
+        seconds=_seconds(form.seconds),
+        source=WITHDRAWN if form.withdrawn else "",
     )
 
 
-def _refuse_no_reason(session: JudgingSession, given: VoteForm, before: Vote | None) -> None:
+def _refuse_no_reason(session: JudgingSession, form: VoteForm, before: Vote | None) -> None:
     """Where the rubric asks for a reason, a letter or a mere start is none. What the judge said
     before, and says again by undoing, is taken as it was."""
-    told = given.rationale.strip()
-    if given.grade is None or not told or session.rubric.rationale != "required":
+    rationale = form.rationale.strip()
+    if form.grade is None or not rationale or session.rubric.rationale != "required":
         return  # one that is missing is refused with the rest of what does not fit
-    said = (translated(session.rubric, language, beside=session.dataset) for language in LANGUAGES)
-    starts = [start for each in said for start in _starts(each).get(given.grade, ())]
-    if is_reason(told, starts) or given.id in session.votes.ids:
+    translations = (
+        translated(session.rubric, language, beside=session.dataset) for language in LANGUAGES
+    )
+    starts = [start for each in translations for start in _starts(each).get(form.grade, ())]
+    if is_reason(rationale, starts) or form.id in session.votes.ids:
         return
     while before is not None:
-        if (before.grade, before.rationale) == (given.grade, told):
+        if (before.grade, before.rationale) == (form.grade, rationale):
             return
         earlier = before.supersedes.split()
         before = session.votes.vote(earlier[0]) if earlier else None
     raise InputError(
-        f"{told[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED_REASON}."
+        f"{rationale[:80]!r} is not a full reason yet", hint=f"Expected: {EXPECTED_REASON}."
     )
 
 
-def _seconds(given: float | None) -> float | None:
-    return round(min(given, 86_400.0), 1) if given is not None and given >= 0 else None
+def _seconds(seconds: float | None) -> float | None:
+    return round(min(seconds, 86_400.0), 1) if seconds is not None and seconds >= 0 else None
 
 
 def _ask_another(session: JudgingSession, vote: Vote) -> None:

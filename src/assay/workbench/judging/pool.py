@@ -70,7 +70,7 @@ class PoolRequest(msgspec.Struct, frozen=True, kw_only=True):
     output: Path | None = None
 
 
-class Pooled(msgspec.Struct, frozen=True, kw_only=True):
+class PoolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What pooling came to. `found` pairs are in the top of any system; `judged` of them have a
     grade already, `new` were not asked for before. `pairs` are all that wait for a judge."""
 
@@ -101,7 +101,7 @@ def pool_gold(
     *,
     progress: Progress = show_no_progress,
     say: Say = ignore_message,
-) -> Pooled:
+) -> PoolOutcome:
     """Pool, deal, and write STEM.pool.json (and the pairs that wait, where an output is given)."""
     refuse_results(request.dataset)
     _refuse_request(request)
@@ -120,7 +120,7 @@ def pool_gold(
         tops.append((CITATIONS, _cited_documents([top for _, top in tops], corpus, request.depth)))
     found = _found_pairs(tops, known, say)
     with locked(request.dataset):
-        described = _described_pool(request, tops, corpus, say)
+        described = _describe_pool(request, tops, corpus, say)
         if known is not None:
             described = _without_unknown(described, known, request.dataset, say)
         return _write_pooled(request, gold, found, described)
@@ -334,7 +334,7 @@ def _found_pairs(
 # ── what is kept ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _described_pool(
+def _describe_pool(
     request: PoolRequest, tops: Sequence[tuple[str, Top]], corpus: Path | None, say: Say
 ) -> Pool:
     """The pool as it was, with what this pooling says of itself."""
@@ -375,15 +375,15 @@ def _without_unknown(pool: Pool, known: Container[str], dataset: Path, say: Say)
 
 
 def _write_pooled(
-    request: PoolRequest, gold: GoldSet, found: Mapping[Pair, PooledPair], described: Pool
-) -> Pooled:
+    request: PoolRequest, gold: GoldSet, pooled_pairs: Mapping[Pair, PooledPair], described: Pool
+) -> PoolOutcome:
     """Add what is new and unjudged, deal what is nobody's, write, and say what waits."""
     votes = read_votes(request.dataset)
     counts = read_policy(request.dataset).counts
     # people who are named judge what no person has, also where machines count
     judged = judged_pairs(gold, votes, PEOPLE if described.judges else counts)
     before = read_pool(request.dataset)
-    fresh = [pair for key, pair in found.items() if key not in judged]
+    fresh = [pair for key, pair in pooled_pairs.items() if key not in judged]
     pool = with_pairs(described, fresh)
     pool = with_judges(
         pool,
@@ -396,13 +396,13 @@ def _write_pooled(
     if request.output is not None:
         write_pairs(left, gold, request.output)
     by_judge = Counter(judge for pair in left for judge in pair.judges)
-    return Pooled(
+    return PoolOutcome(
         gold=str(request.dataset),
         pool=str(pool_path(request.dataset)),
         systems=list(pool.systems),
         depth=pool.depth,
-        found=len(found),
-        judged=len(judged & found.keys()),
+        found=len(pooled_pairs),
+        judged=len(judged & pooled_pairs.keys()),
         new=len(pool.keys - (before.keys if before else set())),
         waiting=len(left),
         by_judge={judge: by_judge[judge] for judge in sorted(by_judge)},
@@ -435,7 +435,7 @@ def write_pairs(pairs: Sequence[PooledPair], gold: GoldSet, output: Path) -> Non
     write_atomic(output, stream.getvalue())
 
 
-def queue_pool(service: Service, dataset: Path, pooled: Pooled) -> int:
+def queue_pool(service: Service, dataset: Path, pooled: PoolOutcome) -> int:
     """Put what waits into the review queue; returns how many pairs are new there."""
     asked = [AskedPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in pooled.pairs]
     return queue_pairs(service, dataset, asked, source=SOURCE)

@@ -73,11 +73,11 @@ def texts_of(
     return {doc_id: found[doc_id] for doc_id in wanted}
 
 
-def _imported(opened: Corpus) -> CorpusTexts:
+def _imported(corpus: Corpus) -> CorpusTexts:
     def some(ids: Set[str]) -> list[Document]:
-        return list(documents_of(opened.frame.filter(pl.col("id").is_in(list(ids))).collect()))
+        return list(documents_of(corpus.frame.filter(pl.col("id").is_in(list(ids))).collect()))
 
-    return CorpusTexts(ids=set(opened.ids), some=some)
+    return CorpusTexts(ids=set(corpus.ids), some=some)
 
 
 def stale_votes(votes: Iterable[Vote], texts: CorpusTexts) -> list[Vote]:

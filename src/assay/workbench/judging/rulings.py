@@ -43,7 +43,7 @@ from assay.workbench.judging.votes_to_labels import (
 )
 
 
-class Ruled(msgspec.Struct, frozen=True, kw_only=True):
+class RulingOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of rulings: how many are new, the number of labels, and how many pairs are still
     open. `overruled` rulings make no label under the policy; `left_out` explains rejected rows."""
 
@@ -71,12 +71,12 @@ def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) 
 
 
 def write_disputes(
-    dataset: Path, found: Sequence[Dispute], output: Path, *, corpus: Path | None = None
+    dataset: Path, disputes: Sequence[Dispute], output: Path, *, corpus: Path | None = None
 ) -> None:
     """Write disputes to a file in which rulings can be filled in, for `--from`. It has the titles
     of the documents if their corpus is available."""
     texts = corpus_texts(dataset, corpus)
-    wanted = {dispute.doc_id for dispute in found}
+    wanted = {dispute.doc_id for dispute in disputes}
     titles = {each.id: each.title for each in texts.some(wanted)} if texts is not None else {}
     rows = [
         BlankBallot(
@@ -87,7 +87,7 @@ def write_disputes(
             said=tuple(map(opinion_line, dispute.votes)),
             source=RULING,
         )
-        for dispute in found
+        for dispute in disputes
     ]
     write_blank(output, rows, name=dataset.stem)
 
@@ -152,10 +152,10 @@ def rule(
     kind: str = "",
     act: str = "",
     seen: str | None = None,
-) -> Ruled:
+) -> RulingOutcome:
     """Rule on one pair, with a reason. `act` is an id that the client makes: the same ruling, sent
-    again, changes nothing. `seen` are the ids of the rulings that the chair was shown, empty for
-    none: if somebody has ruled since, nothing is ruled. Without `seen` the later ruling holds."""
+    again, changes nothing. `seen` has the ids of the rulings that the chair saw, empty for
+    none: if somebody has ruled since, nothing is ruled. Without it the later ruling holds."""
     known = open_log(dataset).book.vote(act) if act else None
     if known is not None:
         sent = (query_id, doc_id, grade, by.strip(), RULING)
@@ -185,9 +185,9 @@ def rulings_on(dataset: Path, query_id: str, doc_id: str) -> list[Vote]:
 
 def withdraw_ruling(
     dataset: Path, query_id: str, doc_id: str, *, by: str, seen: str | None = None
-) -> Ruled:
-    """Withdraw the ruling on a pair, and compute the labels without it. `seen` are the ids of the
-    rulings that the chair was shown: if somebody has ruled since, nothing is withdrawn."""
+) -> RulingOutcome:
+    """Withdraw the ruling on a pair, and compute the labels without it. `seen` has the ids
+    of the rulings that the chair was shown: if somebody has ruled since, nothing is withdrawn."""
     with open_voted_set(dataset) as voted:
         held = rulings_on(dataset, query_id, doc_id)
         if not held:
@@ -207,7 +207,7 @@ def withdraw_ruling(
             source=WITHDRAWN,
         )
         labelled = save_labels(voted, [withdrawal], by=by)
-    return Ruled(
+    return RulingOutcome(
         gold=str(dataset),
         ruled=0,
         already=0,
@@ -234,7 +234,7 @@ def _refuse_ruled_meanwhile(
 
 def rule_from(
     dataset: Path, file: Path, *, by: str = "", kind: str = "", partial: bool = False
-) -> Ruled:
+) -> RulingOutcome:
     """Rule on many pairs, from a file of disputes that was filled in."""
     ballots = read_ballots(file)
     require_signed(file, ballots, by, "--by")
@@ -249,7 +249,7 @@ def _rule_all(
     kind: str,
     partial: bool = False,
     seen: str | None = None,
-) -> Ruled:
+) -> RulingOutcome:
     with open_voted_set(dataset) as voted:
         if seen is not None:
             row = ballots.rows[0]
@@ -257,15 +257,15 @@ def _rule_all(
         now = datetime.now(UTC).replace(microsecond=0)  # rulings have times to the second
         ruled_on = {(row.query_id, row.doc_id) for row in ballots.rows}
         earlier = [vote for vote in voted.votes if (vote.query_id, vote.doc_id) in ruled_on]
-        said = MergeDefaults(
+        defaults = MergeDefaults(
             judge=by, kind=judge_kind(kind), source=RULING, at=not_before(now, earlier, now)
         )
         # a ruling is on a pair of the pool, or on one that somebody has voted on
         limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
-        done = merge_ballots([ballots], limits, said, partial=partial)
+        done = merge_ballots([ballots], limits, defaults, partial=partial)
         labelled = save_labels(voted, done.new, by=by)
     ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
-    return Ruled(
+    return RulingOutcome(
         gold=str(dataset),
         ruled=len(done.new),
         already=done.already,

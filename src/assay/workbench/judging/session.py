@@ -210,11 +210,13 @@ class VoteChanged(InputError):
         )
 
 
-def write_vote(session: JudgingSession, vote: Vote, seen: str | None = None) -> tuple[Vote, bool]:
+def write_vote(
+    session: JudgingSession, vote: Vote, seen_version: str | None = None
+) -> tuple[Vote, bool]:
     """Write a vote to the log; it is on disk when this returns. The second value says whether it
-    was there already: the same vote may be sent any number of times. `seen` is the id of the vote
-    that the judge's page showed, empty for none: if the judge has changed it since, the new vote is
-    refused. Without `seen` the later vote holds."""
+    was there already: the same vote may be sent any number of times. `seen_version` is the id of
+    the vote that the judge's page showed, empty for none: if the judge has changed it since, the
+    new vote is refused. Without it the later vote holds."""
     with session.log.writing, writing(session.dataset) as log:
         with log.reading:
             known = session.votes.vote(vote.id)
@@ -222,8 +224,8 @@ def write_vote(session: JudgingSession, vote: Vote, seen: str | None = None) -> 
                 _refuse_reused_id(known, vote)
                 return known, True
             before = _last_votes(session, vote)
-            if seen is not None:
-                _refuse_changed(vote, seen, before)
+            if seen_version is not None:
+                _refuse_changed(vote, seen_version, before)
             _refuse_unfit(session, vote)
         is_late = any(vote.at < one.at for one in before)  # times compare as text
         replaced = "" if is_late else " ".join(one.id for one in before)
@@ -248,12 +250,12 @@ def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
     return session.votes.last_of(vote.judge, pair) or mine
 
 
-def _refuse_changed(vote: Vote, seen: str, before: Sequence[Vote]) -> None:
+def _refuse_changed(vote: Vote, seen_version: str, before: Sequence[Vote]) -> None:
     """Two windows of one judge: the second must not overwrite a vote that it does not show."""
     now = next((one for one in reversed(before) if one.source != WITHDRAWN), None)
     held = None if now is None else (now.grade, now.rationale)
     new = None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)
-    if seen != (now.id if now is not None else "") and held != new:
+    if seen_version != (now.id if now is not None else "") and held != new:
         raise VoteChanged(vote, now)
 
 

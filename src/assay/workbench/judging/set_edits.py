@@ -103,7 +103,7 @@ def init_gold(
     refuse_unwritable(file)
     topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
     new = _with_ids(queries, [], topics)
-    rules = rubric_found_again(rubric, file)
+    rules = rubric_by_id(rubric, file)
     gold = GoldSet(
         name=name or file.stem,
         version=FIRST_VERSION,
@@ -122,7 +122,7 @@ def now_in_utc() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def rubric_found_again(rubric: str, file: Path) -> rubrics.Rubric:
+def rubric_by_id(rubric: str, file: Path) -> rubrics.Rubric:
     """A rubric that the set will find by its id, whether it was given as a name or as a file."""
     rules = rubrics.find(rubric, beside=file)
     if rules != rubrics.find(rules.id, beside=file):
@@ -179,13 +179,13 @@ def with_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> tuple[Change
 
 
 def _with_ids(
-    given: Iterable[LocatedQuery], known: Sequence[Query], topics: Mapping[str, Topic]
+    located_queries: Iterable[LocatedQuery], known: Sequence[Query], topics: Mapping[str, Topic]
 ) -> list[Query]:
     """The queries as they go into the set. One that is in it already, or appears twice, is refused:
     two people would judge it apart."""
     ids = {query.id: "the set" for query in known}
     texts = {normal_query(query.text): query.id for query in known}
-    rows = list(given)
+    rows = list(located_queries)
     stated = {query.id for _, query in rows if query.id}
     new: list[Query] = []
     for where, query in rows:
@@ -238,11 +238,11 @@ class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
     issue: str = ""
 
 
-def add_query(service: Service, given: NewQuery, *, by: str) -> ChangedSet:
-    dataset = gold_path(service, given.set)
-    new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
+def add_query(service: Service, form: NewQuery, *, by: str) -> ChangedSet:
+    dataset = gold_path(service, form.set)
+    new = Query(id="", text=form.text, type=form.type, topic=form.topic, issue=form.issue)
     with writing(dataset) as log:
-        made, content = with_queries(dataset, [(given.set, new)])
+        made, content = with_queries(dataset, [(form.set, new)])
         _edit(
             service,
             log,
@@ -250,7 +250,7 @@ def add_query(service: Service, given: NewQuery, *, by: str) -> ChangedSet:
             content,
             by=by,
             subject={"query": ", ".join(made.added)},
-            more={"after": {"text": given.text.strip()[:SHOWN]}},
+            more={"after": {"text": form.text.strip()[:SHOWN]}},
         )
     return made
 
@@ -269,24 +269,24 @@ class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
     key_statutes: str = ""  # separated by commas or line ends
 
 
-def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
+def edit_issue(service: Service, form: EditedIssue, *, by: str) -> Issue:
     """Edit an issue of a topic, or add it. Everything else in the file stays as it is written."""
-    dataset = gold_path(service, given.set)
-    id, name, description = (x.strip() for x in (given.id, given.name, given.description))
+    dataset = gold_path(service, form.set)
+    id, name, description = (x.strip() for x in (form.id, form.name, form.description))
     for key, value in (("id", id), ("name", name), ("description", description)):
         if not value:
             raise InputError(f"the issue has no {key}", where=str(dataset))
     id_of(id, dataset, "issue")
-    statutes = given.key_statutes.replace("\n", ",").split(",")
+    statutes = form.key_statutes.replace("\n", ",").split(",")
     with writing(dataset) as log:
         topics = formats.read_gold(dataset).taxonomy
-        if given.topic not in topics:
+        if form.topic not in topics:
             raise InputError(
-                f"no topic {given.topic!r}",
+                f"no topic {form.topic!r}",
                 where=str(dataset),
                 hint=f"The taxonomy has: {', '.join(topics) or 'none'}.",
             )
-        before = next((issue for issue in topics[given.topic].issues if issue.id == id), None)
+        before = next((issue for issue in topics[form.topic].issues if issue.id == id), None)
         after = msgspec.structs.replace(
             before or Issue(id=id, name=name, description=description),
             name=name,
@@ -294,9 +294,9 @@ def edit_issue(service: Service, given: EditedIssue, *, by: str) -> Issue:
             key_statutes=tuple(text.strip() for text in statutes if text.strip()),
         )
         if after != before:
-            content = formats.with_issue(dataset, given.topic, after)
+            content = formats.with_issue(dataset, form.topic, after)
             more = {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
-            subject = {"topic": given.topic, "issue": id}
+            subject = {"topic": form.topic, "issue": id}
             _edit(service, log, EDIT_ISSUE, content, by=by, subject=subject, more=more)
     return after
 
@@ -411,11 +411,11 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
 
     session = open_session(gold_path(service, name))
     session.query(query_id)
-    opened = reader_of(session.pool, session.dataset, service.home)
+    reader = reader_of(session.pool, session.dataset, service.home)
     if not words.strip():
         return []
     asked = {pair.doc_id for pair in session.asked.get(query_id, ())}
-    found = (opened.get(doc_id) for doc_id in opened.search(words))
+    found = (reader.get(doc_id) for doc_id in reader.search(words))
     listed = [
         FoundToAdd(
             doc_id=document.id,
@@ -431,8 +431,8 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
 
 def _opening(document: Document) -> str:
     parts = ("question", "question_synthetic", "conclusion", "summary")
-    said = next((text for part in parts if (text := document.fields.get(part, "").strip())), "")
-    return (said or document.text)[:300]
+    opening = next((text for part in parts if (text := document.fields.get(part, "").strip())), "")
+    return (opening or document.text)[:300]
 
 
 def add_to_pool(
@@ -472,18 +472,22 @@ class Assigned(msgspec.Struct, frozen=True, kw_only=True):
     documents: dict[str, int]  # by judge
 
 
-def assign_pairs(service: Service, given: Assignment, *, by: str) -> Assigned:
+def assign_pairs(service: Service, assignment: Assignment, *, by: str) -> Assigned:
     """Deal the documents that nobody has judged to these judges in turn. A document that several
     are asked for stays with as many of them."""
-    judges = list(dict.fromkeys(filter(None, (name.strip() for name in given.judges.split(",")))))
+    judges = list(
+        dict.fromkeys(filter(None, (name.strip() for name in assignment.judges.split(","))))
+    )
     if not judges:
         raise InputError("no judge is named", hint="Give names with commas between them.")
-    session = open_session(gold_path(service, given.set))
+    session = open_session(gold_path(service, assignment.set))
     with writing(session.dataset) as log:
         pool = read_pool(session.dataset) or Pool()
         pairs, turn, dealt = [], 0, Counter[str]()
         for pair in pool.pairs:
-            if (not given.queries or pair.query_id in given.queries) and not log.book.has(pair.key):
+            if (not assignment.queries or pair.query_id in assignment.queries) and not log.book.has(
+                pair.key
+            ):
                 many = min(max(pair.wanted, len(pair.judges), 1), len(judges))
                 named = tuple(judges[(turn + step) % len(judges)] for step in range(many))
                 turn += many
@@ -515,23 +519,23 @@ class QueryNote(msgspec.Struct, frozen=True, kw_only=True):
     act: ActId = ""
 
 
-def note_query(service: Service, given: QueryNote, *, by: str) -> QueryNote:
-    refuse_long(given.note)
-    session = open_session(gold_path(service, given.set))
-    query = session.query(given.query_id)
+def note_query(service: Service, query_note: QueryNote, *, by: str) -> QueryNote:
+    refuse_long(query_note.note)
+    session = open_session(gold_path(service, query_note.set))
+    query = session.query(query_note.query_id)
     with writing(session.dataset) as log:
-        if given.act not in log.acts:
+        if query_note.act not in log.acts:
             act = log.act(
                 NOTE,
-                **({"id": given.act} if given.act else {}),
+                **({"id": query_note.act} if query_note.act else {}),
                 who=by,
                 kind="chair",
                 at=service.clock(),
                 subject={"query": query.id},
-                rationale=given.note.strip(),
+                rationale=query_note.note.strip(),
             )
             log.append([act])
-    return given
+    return query_note
 
 
 def notes_of(dataset: Path) -> dict[str, str]:
@@ -561,26 +565,26 @@ class FlagForm(msgspec.Struct, frozen=True, kw_only=True):
     act: ActId = ""
 
 
-def flag_query(service: Service, given: FlagForm, judge: str, chair: bool = False) -> Flag | None:
+def flag_query(service: Service, form: FlagForm, judge: str, chair: bool = False) -> Flag | None:
     """Flag a query or remove the flag; return the flags that this person may see."""
-    refuse_long(given.reason)
-    session = open_session(gold_path(service, given.set))
-    query, reason = session.query(given.query_id), given.reason.strip()
+    refuse_long(form.reason)
+    session = open_session(gold_path(service, form.set))
+    query, reason = session.query(form.query_id), form.reason.strip()
     with writing(session.dataset) as log:
-        if given.act in log.acts:  # the answer was lost, and the request is sent again
+        if form.act in log.acts:  # the answer was lost, and the request is sent again
             return flags_of(session.dataset, judge, chair).get(query.id)
-        raised = _raised(log).get(query.id, [])
-        removes_all = chair and not given.flagged
+        raised = _open_flags(log).get(query.id, [])
+        removes_all = chair and not form.flagged
         replaced = [act.id for act in raised if removes_all or log.who(act) == judge]
-        if not given.flagged and not replaced and not chair:
+        if not form.flagged and not replaced and not chair:
             raise InputError(
                 f"you have not flagged the query {query.id!r}",
                 hint="Only the judge who flagged it, or a chair, can remove a flag.",
             )
-        if given.flagged or replaced:
+        if form.flagged or replaced:
             act = log.act(
-                FLAG if given.flagged else UNFLAG,
-                **({"id": given.act} if given.act else {}),
+                FLAG if form.flagged else UNFLAG,
+                **({"id": form.act} if form.act else {}),
                 who=judge,
                 kind="human",
                 at=service.clock(),
@@ -596,7 +600,7 @@ def flags_of(dataset: Path, judge: str, chair: bool = False) -> dict[str, Flag]:
     """The flags that a person may see, by query; those of several judges are joined."""
     log, found = open_log(dataset), dict[str, Flag]()
     with log.reading:
-        for query_id, raised in _raised(log).items():
+        for query_id, raised in _open_flags(log).items():
             flags = [
                 (log.who(act), act.rationale) for act in raised if chair or log.who(act) == judge
             ]
@@ -609,7 +613,7 @@ def flags_of(dataset: Path, judge: str, chair: bool = False) -> dict[str, Flag]:
     return found
 
 
-def _raised(log: Log) -> dict[str, list[Act]]:
+def _open_flags(log: Log) -> dict[str, list[Act]]:
     """The flags that nobody has removed, by query."""
     flags = [act for act in log.acts.values() if act.action in (FLAG, UNFLAG)]
     replaced = {id for act in flags for id in act.supersedes}
@@ -679,9 +683,9 @@ def _text_column(names: list[str], path: Path) -> str:
     if twice:
         raise InputError(f"the column {twice} appears twice", where=f"{path}:1")
     if len(given) != 1 or unknown:
-        said = f"there is no column {unknown[0]!r}" if unknown else "one column text or query"
+        problem = f"there is no column {unknown[0]!r}" if unknown else "one column text or query"
         raise InputError(
-            f"the header is not that of a list of queries: {said}",
+            f"the header is not that of a list of queries: {problem}",
             where=f"{path}:1",
             hint=f"Expected text (or query), and of {', '.join(COLUMNS[2:])} what you have.",
         )

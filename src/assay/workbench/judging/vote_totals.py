@@ -104,11 +104,11 @@ class UncheckedVotes:
         self._alone: dict[str, set[Pair]] = {}
         self._shared: dict[str, Counter[tuple[int, int]]] = {}
 
-    def count(self, pair: Pair, said: Iterable[Vote | VoteInMemory], by: int = 1) -> None:
+    def count(self, pair: Pair, votes: Iterable[Vote | VoteInMemory], by: int = 1) -> None:
         """Count what holds of a pair, or with `by` -1 no longer does."""
         graded = [
             (vote.judge, vote.grade, vote.source)
-            for vote in said
+            for vote in votes
             if vote.kind == "human" and vote.grade is not None
         ]
         judges = {judge for judge, *_ in graded}

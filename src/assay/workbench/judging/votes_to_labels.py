@@ -32,7 +32,7 @@ from assay.judging.labels import (
     Policy,
     PolicyName,
     Second,
-    checked,
+    check_policy,
     read_policy,
     relabel,
     write_policy,
@@ -177,7 +177,7 @@ def save_labels(
     is_same = content == voted.content and not rows and policy is None
     if is_same and not acts and not voted.labels_as_votes and not is_upgrade:
         return labelled
-    file, replaced = digest_of(content), _replaced(voted, rows, first)
+    file, replaced = digest_of(content), _replaced_votes(voted, rows, first)
     if len(acts) == 1 and acts[0].action == RULE:  # the ruling itself records the labels
         named = tuple(dict.fromkeys([*acts[0].supersedes, *replaced]))
         acts = [msgspec.structs.replace(acts[0], rows=rows, file=file, supersedes=named)]
@@ -210,13 +210,13 @@ def _acts_before(voted: VotedSet) -> list[Act]:
             if vote.source == EDITED
         )
         rows = tuple(voted.edited)
-        named = _replaced(voted, rows)
+        named = _replaced_votes(voted, rows)
         edit = log.act(EDIT, who=BY_HAND, kind="human", rows=rows, votes=votes, supersedes=named)
         acts.append(edit)
     return acts
 
 
-def _replaced(
+def _replaced_votes(
     voted: VotedSet, rows: Sequence[RowChange], first: Sequence[Act] = ()
 ) -> tuple[str, ...]:
     """The ids of the acts that a change of these labels replaces; edits by hand in `first` come
@@ -246,7 +246,7 @@ def _changed_rows(voted: VotedSet, judgments: Sequence[Judgment]) -> tuple[RowCh
 # ── merging ───────────────────────────────────────────────────────────────────────────────────────
 
 
-class Merged(msgspec.Struct, frozen=True, kw_only=True):
+class MergeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a merge. `added` and `already` count votes, `without_grade` rows that nobody
     has filled in, `outdated` rows that repeat a vote that the judge has changed since, and
     `spot_checks` votes that only measure labels; `judges` counts the new votes of each judge.
@@ -272,7 +272,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Allowed:
+class MergeOverrides:
     """Overrides that accept otherwise invalid votes: on pairs that nobody was asked for, and the
     valid rows of a file in which others are not."""
 
@@ -280,7 +280,7 @@ class Allowed:
     partial: bool = False
 
 
-NOTHING_MORE = Allowed()
+NO_OVERRIDES = MergeOverrides()
 
 
 def merge_files(
@@ -291,16 +291,16 @@ def merge_files(
     kind: str = "",
     corpus: Path | None = None,
     sample: Set[Pair] | None = None,
-    allow: Allowed = NOTHING_MORE,
-) -> Merged:
+    allow: MergeOverrides = NO_OVERRIDES,
+) -> MergeOutcome:
     """Merge the files that judges sent back. One invalid row rejects everything, unless `allow`
     accepts the rest. `sample` are the pairs of a spot check, whose votes measure labels and make
     none; a file that has the pairs of a draw counts as one too."""
     draws, pool = read_samples(dataset).draws, read_pool(dataset)
-    ballots = [_as_drawn(read_ballots(path), draws, pool) for path in files]
+    ballots = [_mark_spot_checks(read_ballots(path), draws, pool) for path in files]
     for path, file in zip(files, ballots, strict=True):
         require_signed(path, file, judge, "--judge")
-    said = MergeDefaults(
+    defaults = MergeDefaults(
         judge=judge,
         kind=judge_kind(kind),
         source=SAMPLE if sample is not None else "",
@@ -317,9 +317,9 @@ def merge_files(
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = merge_ballots(with_ids, limits, said, partial=allow.partial)
+        done = merge_ballots(with_ids, limits, defaults, partial=allow.partial)
         labelled = save_labels(voted, done.new)
-    return _merged(voted, ballots, done, labelled, texts)
+    return _merge_outcome(voted, ballots, done, labelled, texts)
 
 
 def require_signed(path: Path, file: Ballots, judge: str, option: str) -> None:
@@ -333,7 +333,7 @@ def require_signed(path: Path, file: Ballots, judge: str, option: str) -> None:
         )
 
 
-def _as_drawn(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballots:
+def _mark_spot_checks(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballots:
     """Mark a file that has exactly the pairs of a draw as a spot check: as votes they would change
     the labels that they measure. A file whose pairs were dealt to its judge is not one."""
     pairs = {(row.query_id, row.doc_id) for row in file.rows}
@@ -349,15 +349,15 @@ def _as_drawn(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballot
     return msgspec.structs.replace(file, rows=rows)
 
 
-def _merged(
+def _merge_outcome(
     voted: VotedSet,
     ballots: Sequence[Ballots],
     done: MergedVotes,
     labelled: LabelledSet,
     texts: CorpusTexts | None,
-) -> Merged:
+) -> MergeOutcome:
     votes = [*voted.votes, *done.new]
-    return Merged(
+    return MergeOutcome(
         gold=str(voted.dataset),
         votes=len(votes),
         added=len(done.new),
@@ -378,7 +378,9 @@ def _merged(
     )
 
 
-def recompute_labels(dataset: Path, *, corpus: Path | None = None, by: str = "terminal") -> Merged:
+def recompute_labels(
+    dataset: Path, *, corpus: Path | None = None, by: str = "terminal"
+) -> MergeOutcome:
     with open_voted_set(dataset) as voted:
         if len(voted.votes) == len(voted.labels_as_votes):
             raise UsageError(
@@ -387,7 +389,7 @@ def recompute_labels(dataset: Path, *, corpus: Path | None = None, by: str = "te
             )
         labelled = save_labels(voted, by=by)
     done = MergedVotes(new=[], already=0, outdated=0)
-    return _merged(voted, (), done, labelled, corpus_texts(dataset, corpus))
+    return _merge_outcome(voted, (), done, labelled, corpus_texts(dataset, corpus))
 
 
 def count_new_votes(dataset: Path, *, by: str) -> int:
@@ -460,7 +462,7 @@ class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
 def show_policy(dataset: Path) -> PolicyView:
     voted = read_voted_set(dataset)
     labelled = relabel(voted.gold, voted.votes, voted.policy, grades=voted.limits.grades)
-    return _view(voted, voted.policy, labelled)
+    return _policy_view(voted, voted.policy, labelled)
 
 
 def set_policy(
@@ -490,12 +492,12 @@ def set_policy(
                 hint="Policies: adjudicated, majority, senior, latest. --counts takes human and "
                 "machine, --second takes deciding and never.",
             ) from None
-        checked(policy)
+        check_policy(policy)
         labelled = save_labels(voted, policy=policy)
-    return _view(voted, policy, labelled)
+    return _policy_view(voted, policy, labelled)
 
 
-def _view(voted: VotedSet, policy: Policy, labelled: LabelledSet) -> PolicyView:
+def _policy_view(voted: VotedSet, policy: Policy, labelled: LabelledSet) -> PolicyView:
     return PolicyView(
         gold=str(voted.dataset),
         policy=policy,

@@ -41,7 +41,7 @@ from assay.core.workspace import DATABASE, DEFAULT, HOME, STORE, default_store, 
 from assay.engines.engine_table import EngineConfig, kind_of
 from assay.formats.gold_jsonl import locked
 from assay.store import migrate, open_store
-from assay.store.database import address, connect, missing, read, url_of, write
+from assay.store.database import address, connect, missing_store, read, url_of, write
 from assay.store.records import StoreError
 from assay.store.tables import LEGACY, metadata
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
@@ -94,7 +94,7 @@ class BackupSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     left_out: list[str] = []
 
 
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreSummary(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     workspace: str
     store: str  # empty if the backup has no store
@@ -118,7 +118,7 @@ def _is_plain(step: str) -> bool:
     return bool(step) and step.isprintable() and step[0] != "." and not set(step) & {"\\", ":"}
 
 
-class _Hashed:
+class _HashedReader:
     """A file that is hashed as it is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -154,7 +154,7 @@ class _Writer:
         try:
             with path.open("rb") as file:
                 member.size = os.fstat(file.fileno()).st_size
-                source = _Hashed(file)
+                source = _HashedReader(file)
                 self.archive.addfile(member, source)
         except OSError as error:
             raise InputError(f"cannot be copied: {os_message(error)}", where=str(path)) from error
@@ -324,7 +324,7 @@ def _name_of(path: Path, folder: Path) -> str:
 # ── restoring it ──────────────────────────────────────────────────────────────────────────────────
 
 
-def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
+def restore_backup(archive: Path, folder: Path, *, store: str = "") -> RestoreSummary:
     """Restore a backup into a folder, its workspace and its store. Nothing is overwritten, and
     nothing is put in place before every member was read and verified."""
     home = workspace().absolute() if os.environ.get(HOME) else folder.absolute() / DEFAULT
@@ -355,7 +355,7 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
             elif whole.store is not None:
                 address = load_store_copy(scratch / "store", whole.store, address)
             undo.pop_all()  # all is in place
-    return Restored(
+    return RestoreSummary(
         folder=str(folder),
         workspace=str(home),
         store=str(database or address) if whole.store is not None else "",
@@ -412,7 +412,7 @@ def _unpack_member(name: str, size: int, source: IO[bytes], scratch: Path) -> st
     if target.exists():
         raise ValueError(f"it holds {name!r} twice")
     target.parent.mkdir(parents=True, exist_ok=True)
-    hashed = _Hashed(source)
+    hashed = _HashedReader(source)
     with target.open("wb") as file:
         shutil.copyfileobj(hashed, file)
         file.flush()
@@ -509,7 +509,7 @@ def copy_store_out(target: str, folder: Path) -> StoreCopy:
     try:
         schema = read(engine, migrate.revision)
         if schema is None:
-            raise missing(address(engine))
+            raise missing_store(address(engine))
         if engine.dialect.name == "postgresql":
             tables = read(engine, lambda connection: _dump_tables(connection, folder))
             return StoreCopy(backend="postgresql", schema=schema, tables=tables)

@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
+class RecentValues(Generic[K, V]):
     """The values of the `limit` keys used last. Safe for threads; two threads that ask for a new
     key at the same time may both compute its value, which is the same."""
 
@@ -50,10 +50,10 @@ class Remembered(Generic[K, V]):
 T = TypeVar("T")
 
 MAX_VALUES = 512  # values; comparisons of two runs are the largest
-_values = Remembered[tuple[Hashable, ...], Any](MAX_VALUES)
+_values = RecentValues[tuple[Hashable, ...], Any](MAX_VALUES)
 
 
-def computed(key: tuple[Hashable, ...], find: Callable[[], T]) -> T:
+def compute_once(key: tuple[Hashable, ...], find: Callable[[], T]) -> T:
     """What `find` finds, once for each key. The first part of a key names what it is."""
     value: T = _values.of(key, find)
     return value

@@ -101,7 +101,9 @@ def read_config(path: Path) -> Config:
     config = Config(
         gold={name: _with_absolute_paths(gold, folder) for name, gold in file.gold.items()},
         engines=read_tables(file.engines, path),
-        answers={name: _located(answers, folder) for name, answers in file.answers.items()},
+        answers={
+            name: _with_absolute_path(answers, folder) for name, answers in file.answers.items()
+        },
         gates=file.gates,
         judges=file.judges,
         backlog={name: review_backlog.located(one, folder) for name, one in file.backlog.items()},
@@ -228,7 +230,7 @@ def _check_gates(config: Config, path: Path) -> None:
 
 def _check_judges(config: Config, path: Path) -> None:
     for name, judge in config.judges.items():
-        key, wrong = machine.mistake(judge)
+        key, wrong = machine.find_mistake(judge)
         if wrong:
             raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=JUDGE_KEYS)
 
@@ -248,7 +250,7 @@ def _with_absolute_paths(gold: GoldConfig, folder: Path) -> GoldConfig:
     )
 
 
-def _located(answers: AnswersConfig, folder: Path) -> AnswersConfig:
+def _with_absolute_path(answers: AnswersConfig, folder: Path) -> AnswersConfig:
     """With absolute paths. A corpus is a file or folder beside the configuration, or has a name."""
     is_file = answers.corpus and (folder / answers.corpus).exists()
     return msgspec.structs.replace(

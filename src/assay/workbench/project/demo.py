@@ -29,7 +29,7 @@ from assay.gold.rows import is_rows
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import rule
 from assay.workbench.judging.set_edits import FlagForm, flag_query, init_gold
-from assay.workbench.judging.votes_to_labels import Allowed, merge_files
+from assay.workbench.judging.votes_to_labels import MergeOverrides, merge_files
 from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.init import samples
 from assay.workbench.project.logs import import_searches, record_decisions
@@ -118,13 +118,13 @@ class _StoryVote(msgspec.Struct, frozen=True, kw_only=True):
     rationale: str
 
 
-class _Flagged(msgspec.Struct, frozen=True, kw_only=True):
+class _FlagStory(msgspec.Struct, frozen=True, kw_only=True):
     query_id: str
     by: str
     reason: str
 
 
-class _Decided(msgspec.Struct, frozen=True, kw_only=True):
+class _DecisionStory(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     days_ago: int
     cites: list[str]
@@ -134,9 +134,9 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     """What happened in the sample, beside the votes."""
 
     rulings: list[_StoryVote]
-    flags: list[_Flagged]
+    flags: list[_FlagStory]
     suggestions: list[_StoryVote]
-    decisions: list[_Decided]
+    decisions: list[_DecisionStory]
 
 
 def prepare(
@@ -237,11 +237,11 @@ def _vote_and_run(service: Service, votes: Path, story: _Story, now: datetime) -
     for days, rows in by_day.items():
         at = (now - timedelta(days=days, hours=1)).isoformat()
         with _as_lines([{**row, "at": at} for row in rows]) as file:
-            merge_files(SET, [file], corpus=Path(ENGLISH), allow=Allowed(unasked=True))
+            merge_files(SET, [file], corpus=Path(ENGLISH), allow=MergeOverrides(unasked=True))
         if days == min(by_day):
-            for said in story.rulings:
-                grade, why = said.grade, said.rationale
-                rule(SET, said.query_id, said.doc_id, grade, rationale=why, by=said.by)
+            for ruling in story.rulings:
+                grade, why = ruling.grade, ruling.rationale
+                rule(SET, ruling.query_id, ruling.doc_id, grade, rationale=why, by=ruling.by)
         others = ON_OTHERS if days in RAN_TWICE else ()
         runs = [*others, *(("opinions", engine) for engine in ON_ENGLISH)]
         for place, (gold, engine) in enumerate(runs):
@@ -291,14 +291,14 @@ def _flag_and_suggest(service: Service, story: _Story, now: datetime) -> None:
     for path in (path for path in service.gold_sets.values() if is_rows(path)):
         then = (now - timedelta(days=QUEUED)).timestamp()
         os.utime(path, (then, then))
-    for said in story.suggestions:
+    for suggestion in story.suggestions:
         suggest(
             _days_before(service, now, 2),
             "precedents",
-            (said.query_id, said.doc_id),
-            said.grade,
-            rationale=said.rationale,
-            by=said.by,
+            (suggestion.query_id, suggestion.doc_id),
+            suggestion.grade,
+            rationale=suggestion.rationale,
+            by=suggestion.by,
         )
 
 

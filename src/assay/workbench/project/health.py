@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True):
+class FailedCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A part that cannot be checked, and why."""
 
     status: str = "failed"
@@ -143,10 +143,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """The health of a project, part by part. There are no `figures` without a store."""
 
-    store: StoreHealth | UnopenedStore | Failed
-    index: IndexHealth | Failed
-    engines: EnginesHealth | Failed
-    gold: GoldHealth | Failed
+    store: StoreHealth | UnopenedStore | FailedCheck
+    index: IndexHealth | FailedCheck
+    engines: EnginesHealth | FailedCheck
+    gold: GoldHealth | FailedCheck
     backlogs: dict[str, ExternalBacklog]
     figures: Figures | None
 
@@ -160,7 +160,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 class ClosedProject:
     """A project whose store is not open, and why."""
 
-    store: UnopenedStore | Failed
+    store: UnopenedStore | FailedCheck
     config: Config | None
     home: Path | None = None
 
@@ -175,7 +175,7 @@ def health(project: Service | ClosedProject, *, probe: bool = False) -> Health:
 
     `assay doctor` and the diagnostics endpoint show all of it; Home and the metrics show the
     figures."""
-    store: StoreHealth | UnopenedStore | Failed
+    store: StoreHealth | UnopenedStore | FailedCheck
     if isinstance(project, ClosedProject):
         store, found = project.store, None
         sources = project.config.backlog if project.config else {}
@@ -208,12 +208,12 @@ def figures(service: Service) -> Figures:
 # ── the parts ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def check(part: Callable[[], S]) -> S | Failed:
+def check(part: Callable[[], S]) -> S | FailedCheck:
     """The health of a part, or why it cannot be told."""
     try:
         return part()
     except AssayError as error:
-        return Failed(error=str(error))
+        return FailedCheck(error=str(error))
 
 
 def store_health(store: Store) -> StoreHealth:
@@ -310,10 +310,10 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     version: str
     at: str
-    store: StoreHealth | UnopenedStore | Failed
-    index: IndexHealth | Failed
-    engines: EnginesHealth | Failed
-    gold: GoldHealth | Failed
+    store: StoreHealth | UnopenedStore | FailedCheck
+    index: IndexHealth | FailedCheck
+    engines: EnginesHealth | FailedCheck
+    gold: GoldHealth | FailedCheck
     telemetry: Counts | UnsetType = UNSET
     backlog: Backlog | UnsetType = UNSET
     halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
@@ -409,12 +409,12 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     environment: Environment
     extras: dict[str, str]
-    workspace: WorkspaceHealth | Failed
-    configuration: Configuration | Failed
-    store: StoreHealth | UnopenedStore | Failed
-    index: IndexHealth | Failed
-    engines: EnginesHealth | Failed
-    gold: GoldHealth | Failed
+    workspace: WorkspaceHealth | FailedCheck
+    configuration: Configuration | FailedCheck
+    store: StoreHealth | UnopenedStore | FailedCheck
+    index: IndexHealth | FailedCheck
+    engines: EnginesHealth | FailedCheck
+    gold: GoldHealth | FailedCheck
     halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
     backlogs: ExternalHealth | UnsetType = UNSET
 
@@ -508,14 +508,14 @@ def _workspace(config: Config | None) -> WorkspaceHealth:
     return WorkspaceHealth(status="ok", path=str(path), note=note, leftovers=left or UNSET)
 
 
-def _read_configuration(config: Path | None) -> tuple[Config | None, Configuration | Failed]:
+def _read_configuration(config: Path | None) -> tuple[Config | None, Configuration | FailedCheck]:
     path = config or Path(CONFIG_NAME)
     if config is None and not path.exists():
         return None, Configuration(note=f"no {CONFIG_NAME} here")
     try:
         settings = read_config(path)
     except AssayError as error:
-        return None, Failed(error=str(error))
+        return None, FailedCheck(error=str(error))
     return settings, Configuration(
         path=str(path), gold_sets=len(settings.gold), engines=len(settings.engines)
     )
@@ -538,14 +538,14 @@ def _open_project(store: str, config: Config | None) -> Iterator[Service | Close
         opened.close()
 
 
-def _state_of_unopened(error: AssayError, *, named: bool) -> UnopenedStore | Failed:
+def _state_of_unopened(error: AssayError, *, named: bool) -> UnopenedStore | FailedCheck:
     """A store that nobody has named may be missing, and so may the extra that opens it. A store of
     an earlier version is upgraded by the first command that writes."""
     unwanted = isinstance(error, MissingExtra) and not Path(default_store()).exists()
     missing = (isinstance(error, NoStore) or unwanted) and not named
     if isinstance(error, StoreOutdated):
         return UnopenedStore(note=str(error))
-    return UnopenedStore() if missing else Failed(error=str(error))
+    return UnopenedStore() if missing else FailedCheck(error=str(error))
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────

@@ -32,8 +32,8 @@ from assay.workbench.judging.vote_totals import PairsByVotes, SetStanding, set_s
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.health import figures
 from assay.workbench.project.service import Service, run_name
-from assay.workbench.review.queue import pending, strays
-from assay.workbench.scoring.history import kept_run, latest_runs, read_ahead, run_records
+from assay.workbench.review.queue import pending_items, stray_items
+from assay.workbench.scoring.history import latest_runs, read_ahead, run_records, stored_run
 from assay.workbench.searching.corpora import recent_corpora
 
 RECENT = 8  # activities and verdicts shown: what fits beside the other cards
@@ -206,7 +206,7 @@ def _leading(latest: Sequence[RunLine]) -> RunLine | None:
 def _pending_work(service: Service, sets: Sequence[SetLine], queue: Backlog) -> PendingWork:
     judge = sum(line.standing.to_judge for line in sets)
     disputes = sum(line.standing.disputes for line in sets)
-    lost = strays(service)
+    lost = stray_items(service)
     lost_suggestions = sum(item.kind == "judgment" for item in lost)
     waits = queue.pending_review - len(lost)
     suggestions = min(_count_suggestions(service) - lost_suggestions, waits)
@@ -234,7 +234,7 @@ def _recent_for_all(service: Service) -> list[AuditEntry]:
 
 def _count_suggestions(service: Service) -> int:
     """The suggested documents in the review queue, which also holds rows."""
-    return sum(item.kind == "judgment" for item in pending(service))
+    return sum(item.kind == "judgment" for item in pending_items(service))
 
 
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────
@@ -279,19 +279,19 @@ def _without_unlisted(service: Service, verdicts: Sequence[RunLine]) -> list[Run
     return [line for line in verdicts if line.engine in (listed(line) or (line.engine,))]
 
 
-def _headline_of(asked: PairsByVotes) -> Headline:
+def _headline_of(pairs: PairsByVotes) -> Headline:
     """What comes next for the documents that would settle the gates."""
-    if asked.left:
+    if pairs.left:
         return "needs_judging"
-    if asked.rulings:
+    if pairs.rulings:
         return "needs_ruling"
-    return "being_judged" if asked.dealt else "judged"
+    return "being_judged" if pairs.dealt else "judged"
 
 
 def _judgments_to_settle(service: Service, line: RunLine) -> tuple[list[Pair], bool]:
     """The judgments that are expected to settle the gates of a run, and whether they have to come
     first."""
-    verdict = verdict_today(service, kept_run(service, line.id))
+    verdict = verdict_today(service, stored_run(service, line.id))
     return (list(verdict.judge_next or ()), verdict.judge_first) if verdict else ([], False)
 
 
@@ -299,7 +299,7 @@ def run_risk(service: Service, line: RunLine | None) -> SingleJudgeRisk | None:
     """Whether the verdict on a run rests on one judge, whom nobody has checked."""
     if line is None or line.status not in ("pass", "fail") or line.kind == "answers":
         return None
-    kept = kept_run(service, line.id)
+    kept = stored_run(service, line.id)
     return verdict_risk(service, kept, verdict_today(service, kept))
 
 
@@ -359,8 +359,8 @@ class PendingBadge:
 
 def pending_badge(service: Service, judge: str = "") -> PendingBadge | None:
     """The badge at the top of every page; None if nothing is pending."""
-    pending_items = pending(service)
-    review, oldest = len(pending_items), min((i.created_at for i in pending_items), default=None)
+    pending = pending_items(service)
+    review, oldest = len(pending), min((i.created_at for i in pending), default=None)
     to_judge = sum(_left_to_judge(path, judge) for path in service.gold_sets.values())
     if not to_judge and not review:
         return None

@@ -48,7 +48,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     ci: str = "github"
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
+class StarterFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The files that were written, and the next command."""
 
     files: list[str]
@@ -64,7 +64,7 @@ def samples() -> Path:
     raise InputError("the bundled samples are missing", hint="Install the package again.")
 
 
-def begin(answers: Answers) -> Begun:
+def write_starter_files(answers: Answers) -> StarterFiles:
     """Write the project, or nothing: a file that is there is never written over."""
     check_folder()
     check_ci(answers.ci)
@@ -79,7 +79,7 @@ def begin(answers: Answers) -> Begun:
     for name, text in files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(Path(name), text)
-    return Begun(files=[*files, *copies], next="assay run")
+    return StarterFiles(files=[*files, *copies], next="assay run")
 
 
 def with_lines(file: Path, lines: Iterable[str]) -> str:
@@ -171,8 +171,8 @@ def engine_table(answers: Answers) -> tuple[str, str]:
         return _table_name(engine), f"engine = {_toml_string(engine)}"
     if plugins.is_known(ENGINES, engine):
         corpus = _corpus(answers)
-        told = f"\ncorpus = {_toml_string(corpus)}" if corpus else ""
-        return engine, f"engine = {_toml_string(engine)}{told}"
+        corpus_line = f"\ncorpus = {_toml_string(corpus)}" if corpus else ""
+        return engine, f"engine = {_toml_string(engine)}{corpus_line}"
     return "mine", f"search_module = {_toml_string(_module(answers))}"
 
 
@@ -248,7 +248,7 @@ LAYOUTS = {
 RUBRIC_PAGE = "RELEVANCE_RUBRIC.md"
 
 
-def lay_out(layout: str) -> Begun:
+def lay_out(layout: str) -> StarterFiles:
     """Write the files of a layout, or nothing: a file that is there is never written over."""
     files = layout_files(layout)
     check_free(*sorted(files.keys() - {*GROWING}))
@@ -258,7 +258,7 @@ def lay_out(layout: str) -> Begun:
     for name, text in files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(Path(name), text)
-    return Begun(files=list(files), next=LAYOUTS[layout])
+    return StarterFiles(files=list(files), next=LAYOUTS[layout])
 
 
 def layout_files(layout: str) -> dict[str, str]:

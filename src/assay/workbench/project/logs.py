@@ -13,7 +13,7 @@ from assay.core.files import iter_json_lines, write_atomic
 from assay.corpus.citations import cite
 from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.lookup import corpus_named
-from assay.store.records import CaseCounts, Purged, SearchLog
+from assay.store.records import CaseCounts, PurgeCounts, SearchLog
 from assay.telemetry.external_logs import ExternalLogs
 from assay.telemetry.records import (
     FEEDBACK_NAMES,
@@ -42,11 +42,11 @@ from assay.workbench.project.service import Service
 __all__ = [
     "CaseCounts",
     "ExternalLogs",
-    "Imported",
+    "ImportCounts",
     "ImportedFeedback",
     "ImportedTraces",
-    "Inferred",
-    "Logged",
+    "InferredFeedback",
+    "LoggedSearches",
     "SentDecision",
     "SentFeedback",
     "SentSearch",
@@ -68,12 +68,12 @@ BATCH = 10_000  # searches in one transaction: fewer write the index of document
 SentRows = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
 
 
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
+class ImportCounts(msgspec.Struct, frozen=True, kw_only=True):
     read: int
     new: int
 
 
-class ImportedFeedback(Imported, frozen=True, kw_only=True):
+class ImportedFeedback(ImportCounts, frozen=True, kw_only=True):
     without_search: int  # rows on searches that the log does not have
 
 
@@ -86,7 +86,7 @@ class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Inferred(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class InferredFeedback(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What decisions gave: new feedback, and the citations in their texts that name no document,
     counted and listed. `cases` says for whose case the searches were made that now have a label
     from these decisions, where a case is known of any."""
@@ -98,14 +98,14 @@ class Inferred(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cases: CaseCounts | None = None
 
 
-class Logged(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedSearches(msgspec.Struct, frozen=True, kw_only=True):
     """What became of searches that a program sent: their ids, and how many found the queue full."""
 
     ids: list[str]
     dropped: int
 
 
-class ImportedTraces(Imported, frozen=True, kw_only=True):
+class ImportedTraces(ImportCounts, frozen=True, kw_only=True):
     """What traces gave: `read` and `new` searches of so many `spans`, and `answers` written."""
 
     spans: int
@@ -157,7 +157,7 @@ def import_traces(
 
 def import_searches(
     service: Service, path: Path, *, redactions: Sequence[str | Redaction] = ()
-) -> Imported:
+) -> ImportCounts:
     """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area,
     … as known. A file can be imported again: a search without an id gets one from its content."""
     rules = redactor(redactions)
@@ -172,16 +172,16 @@ def import_searches(
         if len(batch) == BATCH:
             new += service.store.add_searches(batch)
             batch = []
-    return Imported(read=read, new=new + service.store.add_searches(batch))
+    return ImportCounts(read=read, new=new + service.store.add_searches(batch))
 
 
-def log_searches(service: Service, sent: Sequence[object]) -> Logged:
+def log_searches(service: Service, rows: Sequence[object]) -> LoggedSearches:
     """Searches that a running service sends. Answers at once: the store is written behind."""
-    searches = [search_from(row, f"[{number}]") for number, row in enumerate(sent)]
+    searches = [search_from(row, f"[{number}]") for number, row in enumerate(rows)]
     if service.recorder is None:
         raise InputError("this server does not record searches")
     dropped = sum(not service.recorder.put(search) for search in searches)
-    return Logged(ids=[search.id for search in searches], dropped=dropped)
+    return LoggedSearches(ids=[search.id for search in searches], dropped=dropped)
 
 
 def flush(service: Service) -> None:
@@ -192,7 +192,7 @@ def flush(service: Service) -> None:
 
 def import_decisions(
     service: Service, path: Path, *, corpora: Sequence[str] = (), same_case: bool = False
-) -> Inferred:
+) -> InferredFeedback:
     """Decisions from a file, one JSON object a line: id, at, and `cites` (ids) or `text` (citations
     are parsed and resolved in the corpora)."""
     sent = [(f"{path}:{number}", row) for number, row in iter_json_lines(path)]
@@ -200,17 +200,17 @@ def import_decisions(
 
 
 def record_decisions(
-    service: Service, sent: SentRows, *, corpora: Sequence[str] = (), same_case: bool = False
-) -> Inferred:
+    service: Service, rows: SentRows, *, corpora: Sequence[str] = (), same_case: bool = False
+) -> InferredFeedback:
     """Finalised decisions: every earlier search that showed what they cite gets relevance_score
     3."""
     opened = [_open_corpus(service, name) for name in dict.fromkeys(corpora)]
     citations = _CitationFinder(opened) if opened else None
-    decisions = [decision_row(row, where, citations) for where, row in sent]
+    decisions = [decision_row(row, where, citations) for where, row in rows]
     feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
     unresolved = citations.unresolved if citations is not None else []
     cases = service.store.case_counts([decision.id for decision in decisions])
-    return Inferred(
+    return InferredFeedback(
         read=len(decisions),
         feedback=feedback,
         unresolved=len(unresolved),
@@ -255,11 +255,11 @@ class _CitationFinder:
         return [target for one in found for target in one.targets]
 
 
-def record_feedback(service: Service, sent: SentRows) -> Imported:
+def record_feedback(service: Service, rows: SentRows) -> ImportCounts:
     """Clicks, votes and scores: log_id, doc_id, kind (click or vote) or relevance_score, and
     relevant, rank, by, at as known."""
-    given = [feedback_from(row, where, service.clock()) for where, row in sent]
-    return Imported(read=len(given), new=service.store.add_feedback(given))
+    given = [feedback_from(row, where, service.clock()) for where, row in rows]
+    return ImportCounts(read=len(given), new=service.store.add_feedback(given))
 
 
 def import_feedback(service: Service, path: Path) -> ImportedFeedback:
@@ -289,7 +289,7 @@ def configured_logs() -> ExternalLogs | None:
 
 def purge(
     service: Service, *, older_than_days: float, keep_cited: bool = False, by: str = "retention"
-) -> Purged:
+) -> PurgeCounts:
     """Forget searches by age, and record that it was done."""
     before = days_before(service.clock(), older_than_days)
     gone = service.store.purge(before, keep_cited=keep_cited)

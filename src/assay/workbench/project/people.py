@@ -36,7 +36,7 @@ from assay.store.records import (
     ServiceKey,
     Session,
     folded,
-    looks,
+    spelling_skeleton,
 )
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.project.service import Service
@@ -93,7 +93,7 @@ def proper_password(password: str, name: str) -> str:
 
 
 # one takes 64 MiB for a moment: a crowd at the door waits in line
-_at_once = threading.Semaphore(2)
+_hash_slots = threading.Semaphore(2)
 
 
 @cache
@@ -102,21 +102,21 @@ def _hasher() -> PasswordHasher:
     return hasher
 
 
-def hashed(password: str) -> str:
-    with _at_once:
+def hash_password(password: str) -> str:
+    with _hash_slots:
         return _hasher().hash(password)
 
 
 @cache
-def nobodys() -> str:
-    return hashed(secrets.token_urlsafe(16))
+def unknown_password_hash() -> str:
+    return hash_password(secrets.token_urlsafe(16))
 
 
-def verified(known: str, password: str) -> bool:
+def verify_password(known: str, password: str) -> bool:
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
-        with _at_once:
+        with _hash_slots:
             return _hasher().verify(known, password[: MAX_PASSWORD + 1])
     except (VerificationError, InvalidHashError):
         return False
@@ -244,7 +244,7 @@ def has_accounts(service: Service) -> bool:
     return any(account.active for account in service.store.accounts())
 
 
-def everybody(service: Service) -> People:
+def list_people(service: Service) -> People:
     now = service.clock()
     sessions = service.store.sessions(now)
     last = {one.name: one.created_at for one in sessions}
@@ -285,13 +285,13 @@ def first_link(service: Service) -> Link | None:
 
 def invite(service: Service, name: str, role: Role, *, by: Actor) -> Link:
     """Make a link for somebody to join under a name. Who has left can be invited again."""
-    with _declining(taken="Change the role, or make a link for a new password."):
+    with _explained_conflicts(taken="Change the role, or make a link for a new password."):
         return _new_link(service, "join", _own_name(service, name), role, by=by)
 
 
 def new_password_link(service: Service, name: str, *, by: Actor) -> Link:
     """Make a link for somebody who has lost the password, which works until the link is used."""
-    with _declining():  # the store knows the role
+    with _explained_conflicts():  # the store knows the role
         return _new_link(service, "password", name, "reader", by=by)
 
 
@@ -332,8 +332,8 @@ def accept(service: Service, token: str, *, name: str, password: str) -> Account
         message = "this link was used, or its time is over"
         raise Declined("link_over", message, hint=HINTS["link_over"])
     name = invitation.name or _own_name(service, name)
-    new = hashed(proper_password(password, name))
-    with _declining():
+    new = hash_password(proper_password(password, name))
+    with _explained_conflicts():
         return service.store.accept_invitation(
             invitation.id, name=name, password=new, at=service.clock()
         )
@@ -341,7 +341,7 @@ def accept(service: Service, token: str, *, name: str, password: str) -> Account
 
 def take_back(service: Service, id: str, *, by: Actor) -> None:
     """Make a link that was not used yet stop working."""
-    with _declining(link_over=""):
+    with _explained_conflicts(link_over=""):
         service.store.end_invitation(id, _act(service, by))
 
 
@@ -349,13 +349,13 @@ def take_back(service: Service, id: str, *, by: Actor) -> None:
 
 
 def change_role(service: Service, name: str, role: Role, *, by: Actor) -> None:
-    with _declining():
+    with _explained_conflicts():
         service.store.set_role(name, role, _act(service, by))
 
 
 def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
     """Take somebody's access away at once; votes and decisions stay."""
-    with _declining():
+    with _explained_conflicts():
         service.store.deactivate(name, _act(service, by, why))
 
 
@@ -364,7 +364,7 @@ def _act(service: Service, by: Actor, why: str = "") -> AccountAct:
 
 
 @contextmanager
-def _declining(**hints: str) -> Iterator[None]:
+def _explained_conflicts(**hints: str) -> Iterator[None]:
     """Say what the store refuses as pages say it, with a hint about what to do."""
     try:
         yield
@@ -381,12 +381,12 @@ def sign_in(service: Service, name: str, password: str, *, agent: str = "") -> s
     together. It takes as long for a name that nobody has."""
     account = service.store.account(name)
     known = account.password if account is not None and account.active else ""
-    right = verified(known or nobodys(), password)
+    right = verify_password(known or unknown_password_hash(), password)
     if account is None or not known or not right:
         return ""
     try:
         if needs_rehash(known):
-            stronger, now = hashed(password), service.clock()
+            stronger, now = hash_password(password), service.clock()
             service.store.set_password(
                 account.name, stronger, known=known, at=now, end_sessions=False
             )
@@ -398,7 +398,7 @@ def sign_in(service: Service, name: str, password: str, *, agent: str = "") -> s
 
 def start_session(service: Service, name: str, *, agent: str = "") -> str:
     """Return what the cookie of a new session holds."""
-    with _declining():
+    with _explained_conflicts():
         return _add_session(service, name, agent)
 
 
@@ -437,7 +437,7 @@ def sign_out(service: Service, token: str) -> None:
 
 
 def sign_out_everywhere(service: Service, name: str, *, by: Actor) -> int:
-    with _declining():
+    with _explained_conflicts():
         return service.store.sign_out(name, _act(service, by))
 
 
@@ -446,10 +446,10 @@ def change_password(service: Service, name: str, old: str, new: str) -> None:
     account = account_of(service, name)
     if account is None:
         raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
-    if account.password and not verified(account.password, old):
+    if account.password and not verify_password(account.password, old):
         raise Declined("password_wrong", "that is not your current password")
-    new = hashed(proper_password(new, name))
-    with _declining():
+    new = hash_password(proper_password(new, name))
+    with _explained_conflicts():
         service.store.set_password(name, new, known=account.password, at=service.clock())
 
 
@@ -462,13 +462,13 @@ def make_key(service: Service, name: str, kind: KeyKind, *, by: Actor) -> str:
     name = _own_name(service, name)
     token = f"assay_{kind}_{secrets.token_urlsafe(32)}"
     key = ServiceKey(id=digest(token), name=name, kind=kind, by=by.name, created_at=service.clock())
-    with _declining():
+    with _explained_conflicts():
         service.store.add_service_key(key)
     return token
 
 
 def end_key(service: Service, name: str, *, by: Actor) -> None:
-    with _declining():
+    with _explained_conflicts():
         service.store.end_service_key(name, _act(service, by))
 
 
@@ -491,10 +491,10 @@ BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800" + "".join(
 
 def _own_name(service: Service, name: str) -> str:
     """A proper name that nobody would take for somebody else's."""
-    name, known = proper_name(name), everybody(service)
+    name, known = proper_name(name), list_people(service)
     lists = ((one.name for one in part) for part in (known.people, known.links, known.keys))
     for other in chain.from_iterable(lists):
-        if folded(other) != folded(name) and looks(other) == looks(name):
+        if folded(other) != folded(name) and spelling_skeleton(other) == spelling_skeleton(name):
             message = f"this name looks like {other!r}, which is somebody else's"
             raise Declined("name_look_alike", message, hint="Choose another.", name=other)
     return name

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assay.store import Store
 
 
-__all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "open_service"]
+__all__ = ["NoStore", "Recording", "Service", "SetNotOpen", "gold_path", "open_service"]
 
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
@@ -117,7 +117,7 @@ def open_service(
         opened.close()
 
 
-def reopened(service: Service) -> Service:
+def reopen_service(service: Service) -> Service:
     """The service with the gold sets and the configuration that the project has now."""
     path = service.project / CONFIG_NAME
     config = read_config(path) if path.exists() else service.config
@@ -139,7 +139,7 @@ def attach_past(store: Store, paths: Iterable[Path]) -> None:
 
 def sets_of(
     config: Config | None,
-    given: Sequence[Path] = (),
+    paths: Sequence[Path] = (),
     project: Path | None = None,
     store: Store | None = None,
 ) -> dict[str, Path]:
@@ -148,7 +148,7 @@ def sets_of(
     sets = configured_sets(config)
     project = project or Path.cwd()
     for path in (
-        *given,
+        *paths,
         *_find_sets_with_log(project),
         *_find_answer_sets(project),
         *_find_sets_of_earlier_version(project, store),
@@ -223,17 +223,17 @@ def gold_path(service: Service, name: str) -> Path:
     raise NotHere(f"no gold set {name!r}", hint=hint)
 
 
-class NotOpen(NotHere):
+class SetNotOpen(NotHere):
     """What belongs to a gold set that is not open here."""
 
 
-def kept_path(service: Service, kept: str) -> Path:
+def path_of_stored_name(service: Service, name: str) -> Path:
     """The file of the set that a run was made on."""
     for path in service.gold_sets.values():
-        if kept in run_names(service, path):
+        if name in run_names(service, path):
             return path
-    raise NotOpen(
-        f"this belongs to a set that is not open here: {kept}",
+    raise SetNotOpen(
+        f"this belongs to a set that is not open here: {name}",
         hint="Open its file with --gold.",
     )
 

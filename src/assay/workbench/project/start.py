@@ -326,15 +326,15 @@ def save_queries(lines: Sequence[str]) -> int:
     return len(kept)
 
 
-def answered(answers: StartAnswers, asked: str, text: str) -> StartAnswers:
+def answered(answers: StartAnswers, question: str, text: str) -> StartAnswers:
     """The answers with one more: what a person wrote."""
     parts = tuple(part.strip() for part in text.split(",") if part.strip())
-    if asked == "documents":
+    if question == "documents":
         path = Path(text.strip()).expanduser()
         if not text.strip() or not path.exists():
             raise InputError(f"there is no file or folder {text.strip()!r}")
         return replace(answers, documents=str(path), corpus=corpus_name(str(path)))
-    if asked == "queries":
+    if question == "queries":
         if text.strip() == LOGS:
             return replace(answers, queries=LOGS)
         if not save_queries(text.splitlines()):
@@ -342,7 +342,7 @@ def answered(answers: StartAnswers, asked: str, text: str) -> StartAnswers:
         return answers
     if not parts:
         raise InputError("nothing was named", hint="Write the names with commas between.")
-    if asked == "judges":
+    if question == "judges":
         return replace(answers, judges=parts)
     return replace(answers, engines=tuple(configure(part, answers.corpus) for part in parts))
 

@@ -87,12 +87,12 @@ def _count_pending(tables: dict[str, object] | None, folder: Path) -> int | None
     if not pooled and not reviewed:
         return None
     try:
-        return _counted(pooled, reviewed)
+        return _count_items(pooled, reviewed)
     except AssayError:
         return None
 
 
-def _counted(pooled: list[Path], reviewed: list[Path]) -> int:
+def _count_items(pooled: list[Path], reviewed: list[Path]) -> int:
     from assay.review.queue import items_of
     from assay.workbench.judging.session import open_session
 

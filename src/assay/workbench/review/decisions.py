@@ -26,7 +26,7 @@ from assay.formats import gold_jsonl
 from assay.gold.acts import REJECT, Act, CastVote, new_id
 from assay.gold.acts import ActId as ActId
 from assay.gold.log import Log, open_log
-from assay.gold.projection import FileNotWritten, row_of
+from assay.gold.projection import GoldFileNotWritten, row_of
 from assay.gold.rows import is_rows
 from assay.judging.votes import document_fingerprint, refuse_long
 from assay.reports.words import page_words
@@ -40,12 +40,12 @@ from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.item import candidates, find_document, note_of, top_grade
 from assay.workbench.review.queue import (
     QueueFilter,
-    filtered,
+    filter_items,
     find_item,
     find_items,
     items,
-    pending,
-    strays,
+    pending_items,
+    stray_items,
 )
 from assay.workbench.review.suggestions import refuse_unknown
 
@@ -164,18 +164,18 @@ def _decide(
 
 
 def _refuse_reused_id(
-    log: Log, sent: Act, item: ReviewItem, form: DecisionForm, by: str, outcome: str
+    log: Log, act: Act, item: ReviewItem, form: DecisionForm, by: str, outcome: str
 ) -> None:
     """The same id means the same decision, sent again: by the same person, on the same item, with
     the same outcome and documents."""
-    row = next((change for change in sent.rows if change.row == item.ref), None)
-    on_item = item.id in sent.supersedes if item.kind == "judgment" else row is not None
-    same = on_item and log.who(sent) == by and (sent.action == REJECT) == (outcome == "rejected")
+    row = next((change for change in act.rows if change.row == item.ref), None)
+    on_item = item.id in act.supersedes if item.kind == "judgment" else row is not None
+    same = on_item and log.who(act) == by and (act.action == REJECT) == (outcome == "rejected")
     if same and row is not None and row.after and form.documents is not None:
         same = set(row_of(row.after).relevant_case_law_ids) == set(form.documents)
     if not same:
         raise InputError(
-            f"the id {sent.id!r} belongs to another decision",
+            f"the id {act.id!r} belongs to another decision",
             where=item.ref,
             hint="Give every decision its own id.",
         )
@@ -209,7 +209,7 @@ def _write(decide: Callable[[], object]) -> str:
     """Record a decision. Returns why its gold file could not be written, or an empty text."""
     try:
         decide()
-    except FileNotWritten as error:
+    except GoldFileNotWritten as error:
         return str(error)
     return ""
 
@@ -221,7 +221,7 @@ def _refusal(service: Service, item: ReviewItem, error: InputError) -> ReviewRef
         return ReviewRefusal("decided", ref=item.ref, by=now.decided_by if now else "")
     if isinstance(error, ChangedMeanwhile):
         return ReviewRefusal("changed", ref=item.ref)
-    is_lost = not isinstance(error, ReviewRefusal) and item in strays(service, item.gold)
+    is_lost = not isinstance(error, ReviewRefusal) and item in stray_items(service, item.gold)
     return ReviewRefusal("lost", ref=item.ref) if is_lost else None
 
 
@@ -319,13 +319,13 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     more: int
 
 
-def preview(service: Service, chosen: QueueFilter, ids: Sequence[str] = ()) -> Preview:
+def preview(service: Service, queue_filter: QueueFilter, ids: Sequence[str] = ()) -> Preview:
     """What approving these items would change; without ids, all that pass the filter."""
     if ids:
         found = list(find_items(service, ids[:MAX_PAGE]).values())
         more = len(ids) - len(found)
     else:
-        every = filtered(service, chosen)
+        every = filter_items(service, queue_filter)
         found, more = every[:AT_ONCE], max(len(every) - AT_ONCE, 0)
     waiting = [item for item in found if item.state == "pending_review"]
     rows = [item for item in waiting if item.kind == "gold_row"]
@@ -414,12 +414,12 @@ def approve_many(
     return BulkOutcome(done=done, already=already, refused=refused, unwritten=unwritten)
 
 
-def _bulk_refusal(item: ReviewItem, seen: str) -> ReviewRefusal | None:
+def _bulk_refusal(item: ReviewItem, seen_fingerprint: str) -> ReviewRefusal | None:
     if item.state != "pending_review":
         return ReviewRefusal("decided", ref=item.ref, by=item.decided_by)
     if item.kind != "gold_row":
         return ReviewRefusal("one_by_one", ref=item.ref)
-    return ReviewRefusal("changed", ref=item.ref) if seen != fingerprint(item) else None
+    return ReviewRefusal("changed", ref=item.ref) if seen_fingerprint != fingerprint(item) else None
 
 
 def _approve_rows(
@@ -477,15 +477,15 @@ def undo(
     ids: Sequence[str],
     *,
     by: str,
-    seen: Mapping[str, datetime] = NO_TIMES,
+    seen_times: Mapping[str, datetime] = NO_TIMES,
     act: str = "",
 ) -> BulkOutcome:
     """Undo the decisions on items: they are pending again, in the set and in the queue. An item
     that is in a committed baseline, or was changed since, is refused. `act` is an id that the
     client makes: an undo that is sent again undoes nothing more.
 
-    `seen` has the time of the decision that the person saw, by item: a newer one is not undone. Of
-    items that it does not name, people undo their own decisions only."""
+    `seen_times` has the time of the decision that the person saw, by item: a newer one is not
+    undone. Of items that it does not name, people undo their own decisions only."""
     _require_name(by)
     decision = ReviewDecision(by=by, vote_rationale="", at=service.clock())
     with _deciding:
@@ -499,7 +499,7 @@ def undo(
                 refused[id] = str(NotInQueue())
             elif item.state == "pending_review" or _was_sent(service, item, act):
                 already.append(id)
-            elif problem := _undo_refusal(item, seen.get(id), by):
+            elif problem := _undo_refusal(item, seen_times.get(id), by):
                 refused[id] = str(problem)
             elif item.state == "approved" and item.kind == "gold_row":
                 approved.setdefault(item.gold, []).append(item)
@@ -528,13 +528,13 @@ def _free_id(path: Path, act: str) -> str:
     return id
 
 
-def _undo_refusal(item: ReviewItem, seen: datetime | None, by: str) -> ReviewRefusal | None:
+def _undo_refusal(item: ReviewItem, seen_at: datetime | None, by: str) -> ReviewRefusal | None:
     if item.state == "published":
         return ReviewRefusal("published", ref=item.ref)
-    if seen is None:
+    if seen_at is None:
         own = item.decided_by == by
         return None if own else ReviewRefusal("not_yours", ref=item.ref, by=item.decided_by)
-    same = item.decided_at == seen
+    same = item.decided_at == seen_at
     return None if same else ReviewRefusal("since", ref=item.ref, by=item.decided_by)
 
 
@@ -593,7 +593,7 @@ def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool 
             f"the file of gold set {gold!r} is not here",
             hint="Restore it, or give --gone if it no longer exists.",
         )
-    lost = pending(service, gold) if gone else strays(service, gold)
+    lost = pending_items(service, gold) if gone else stray_items(service, gold)
     decision = _decision(service, by, why or LOST)
     suggested = [item for item in lost if item.kind == "judgment"]
     return decisions.dismiss_suggestions(path, suggested, decision)

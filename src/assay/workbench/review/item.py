@@ -23,7 +23,7 @@ from assay.review.queue import ReviewItem
 from assay.store.records import Feedback
 from assay.telemetry.records import signs_for
 from assay.workbench.project.service import Service, gold_path
-from assay.workbench.review.queue import Neighbours, QueueFilter, filtered, neighbours
+from assay.workbench.review.queue import Neighbours, QueueFilter, filter_items, neighbours
 from assay.workbench.searching import search as searching
 
 TOP_GRADE = 4  # of sets whose format does not say
@@ -103,13 +103,13 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool
 
 
-def item_view(service: Service, item: ReviewItem, chosen: QueueFilter) -> ItemView:
+def item_view(service: Service, item: ReviewItem, queue_filter: QueueFilter) -> ItemView:
     """Everything about one item, and its place among those that pass the filter."""
-    in_set = _in_set(service, item)
+    in_set = _row_details(service, item)
     return ItemView(
         item=item,
-        around=neighbours(service, chosen, item),
-        total=len(filtered(service, chosen)),
+        around=neighbours(service, queue_filter, item),
+        total=len(filter_items(service, queue_filter)),
         documents=[reading(service, item, doc_id) for doc_id in item.doc_ids],
         candidates=candidates(service, item) if item.kind == "gold_row" else [],
         corpus=corpus_to_search(service, item),
@@ -122,7 +122,7 @@ def item_view(service: Service, item: ReviewItem, chosen: QueueFilter) -> ItemVi
 
 def note_of(service: Service, item: ReviewItem) -> str:
     """The note of the row, as the file has it now."""
-    return _in_set(service, item).note
+    return _row_details(service, item).note
 
 
 def top_grade(service: Service, item: ReviewItem) -> int:
@@ -130,7 +130,7 @@ def top_grade(service: Service, item: ReviewItem) -> int:
     return read_gold(gold_path(service, item.gold)).top_grade or TOP_GRADE
 
 
-class _InSet(msgspec.Struct, frozen=True, kw_only=True):
+class _RowDetails(msgspec.Struct, frozen=True, kw_only=True):
     """An item as the file of its gold set has it."""
 
     note: str = ""
@@ -139,7 +139,7 @@ class _InSet(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool = False
 
 
-def _in_set(service: Service, item: ReviewItem) -> _InSet:
+def _row_details(service: Service, item: ReviewItem) -> _RowDetails:
     try:
         path = gold_path(service, item.gold)
         if item.kind == "judgment":
@@ -147,11 +147,11 @@ def _in_set(service: Service, item: ReviewItem) -> _InSet:
             query = next((query for query in gold.queries if query.id == item.ref), None)
             grades = _grades(gold.top_grade or TOP_GRADE, gold.rubric, path)
             note = query.notes if query is not None else ""
-            return _InSet(note=note, grades=grades, changes=is_rows(path), lost=query is None)
+            return _RowDetails(note=note, grades=grades, changes=is_rows(path), lost=query is None)
         row = gold_jsonl.find_row(path, item.ref)
-        return _InSet(note=row.note if row else "", changes=is_rows(path), lost=row is None)
+        return _RowDetails(note=row.note if row else "", changes=is_rows(path), lost=row is None)
     except (InputError, OSError):  # the item can be skipped or rejected
-        return _InSet(lost=True)
+        return _RowDetails(lost=True)
 
 
 def _grades(top: int, rubric: str, path: Path) -> list[GradeChoice]:
@@ -218,14 +218,14 @@ def find_document(
 
 
 @lru_cache(maxsize=16)
-def _opened(place: CorpusState) -> Corpus:
+def _open_corpus_at(place: CorpusState) -> Corpus:
     """A corpus that stays open, with what it has read of its index."""
     return open_corpus(place.home, place.name)
 
 
 @lru_cache(maxsize=1024)
 def _document(place: CorpusState, doc_id: str) -> Document | None:
-    opened = _opened(place)
+    opened = _open_corpus_at(place)
     return opened.get(doc_id) if doc_id in opened else None
 
 
@@ -239,7 +239,7 @@ def _read_at(query: str, place: CorpusState, doc_id: str) -> ReviewDocument:
     document = _document(place, doc_id)
     assert document is not None
     parts = [part for name in READ_FIELDS if (part := _field_to_read(document, name)) is not None]
-    found = passages(query, document, shown=tuple(text for _, _, text in parts))
+    found = passages(query, document, shown_texts=tuple(text for _, _, text in parts))
     words = frozenset(found.words)
     return ReviewDocument(
         doc_id=document.id,

@@ -69,7 +69,7 @@ class QueuedItem(msgspec.Struct, frozen=True, kw_only=True):
     days: int
 
 
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
+class QueueListing(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the filtered queue. `total` counts the items that pass the filter, `waiting` all
     pending items."""
 
@@ -116,11 +116,11 @@ def find_items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
     return {item.id: item for item in items(service) if item.id in wanted}
 
 
-def pending(service: Service, gold: str = "") -> list[ReviewItem]:
+def pending_items(service: Service, gold: str = "") -> list[ReviewItem]:
     return [item for item in items(service, gold) if item.state == "pending_review"]
 
 
-def strays(service: Service, gold: str = "") -> list[ReviewItem]:
+def stray_items(service: Service, gold: str = "") -> list[ReviewItem]:
     """Pending suggestions that cannot be accepted, since their query has left the gold set."""
     return [item for item in items(service, gold) if is_stray(item)]
 
@@ -129,7 +129,7 @@ def say_pending(service: Service) -> None:
     """Tell who starts a server how much of each set is pending, and which set cannot be read."""
     for name in service.gold_sets:
         try:
-            count = len(pending(service, name))
+            count = len(pending_items(service, name))
         except (AssayError, OSError) as error:
             service.say(f"{name} cannot be read: {error}")
             continue
@@ -137,16 +137,16 @@ def say_pending(service: Service) -> None:
             service.say(f"{name}: {count} pending review")
 
 
-def filtered(service: Service, chosen: QueueFilter) -> list[ReviewItem]:
+def filter_items(service: Service, queue_filter: QueueFilter) -> list[ReviewItem]:
     """The items that pass a filter, the oldest first."""
     now = service.clock()
-    since = now - WEEK if chosen.age == "new" else None
-    before = {"week": now - WEEK, "month": now - MONTH}.get(chosen.age)
+    since = now - WEEK if queue_filter.age == "new" else None
+    before = {"week": now - WEEK, "month": now - MONTH}.get(queue_filter.age)
     names = ("corpus", "practice_area", "kind", "state")
-    wanted = {name: value for name in names if (value := getattr(chosen, name))}
+    wanted = {name: value for name in names if (value := getattr(queue_filter, name))}
     return [
         item
-        for item in items(service, chosen.gold)
+        for item in items(service, queue_filter.gold)
         if all(getattr(item, name) == value for name, value in wanted.items())
         and (since is None or item.created_at >= since)
         and (before is None or item.created_at < before)
@@ -164,15 +164,17 @@ def queue(
 ) -> Page[ReviewItem]:
     """A page of the items in one state, the oldest first."""
     size = page_size(limit)
-    found = filtered(service, QueueFilter(gold=gold, state=state, kind=kind))
+    found = filter_items(service, QueueFilter(gold=gold, state=state, kind=kind))
     return page_of(found[offset : offset + size + 1], offset, size)
 
 
-def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: int = 0) -> Listing:
+def listing(
+    service: Service, queue_filter: QueueFilter, *, limit: int = 50, offset: int = 0
+) -> QueueListing:
     """A page of the items that pass a filter, and the values that filters can have."""
-    passing, start = filtered(service, chosen), max(offset, 0)
+    passing, start = filter_items(service, queue_filter), max(offset, 0)
     page = page_of(passing[start : start + page_size(limit) + 1], start, page_size(limit))
-    waiting, now = pending(service), service.clock()
+    waiting, now = pending_items(service), service.clock()
     choices = {
         name: [
             FilterValue(value, n)
@@ -181,7 +183,7 @@ def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: i
         ]
         for name in QueueFilterValues.__struct_fields__
     }
-    return Listing(
+    return QueueListing(
         items=[
             QueuedItem(item=item, days=max((now - item.created_at).days, 0)) for item in page.items
         ],
@@ -193,9 +195,9 @@ def listing(service: Service, chosen: QueueFilter, *, limit: int = 50, offset: i
     )
 
 
-def neighbours(service: Service, chosen: QueueFilter, item: ReviewItem) -> Neighbours:
+def neighbours(service: Service, queue_filter: QueueFilter, item: ReviewItem) -> Neighbours:
     """The place of an item among those that pass a filter, whether it passes itself or not."""
-    others = [one for one in filtered(service, chosen) if one.id != item.id]
+    others = [one for one in filter_items(service, queue_filter) if one.id != item.id]
     place = sum(_order(one) < _order(item) for one in others)
     return Neighbours(
         place=place,

@@ -18,15 +18,15 @@ from assay.formats import gold_jsonl, with_labels
 from assay.formats.gold_jsonl import Line
 from assay.gold.acts import BEGIN, EDIT, LABEL, PROJECT, RULE, VOTE, WITHDRAW
 from assay.gold.log import Log, open_log
-from assay.gold.projection import GoldRows, open_rows, replace_gold_file, sides_of
+from assay.gold.projection import GoldRows, merge_sides, open_rows, replace_gold_file
 from assay.gold.rows import (
     Key,
-    before_the_log,
+    comparable_state,
     content_of,
+    earlier_votes_path,
     has_log,
     is_rows,
     labels_in,
-    meaning,
     text_of,
 )
 from assay.gold.upgrade import plain
@@ -52,14 +52,14 @@ def rebuild(dataset: Path) -> str:
         with open_voted_set(dataset) as voted:
             save_labels(voted)
             changed = content_of(dataset) != voted.content or bool(voted.edited)
-    disputed = _disputed(dataset)
+    disputed = _disputes_sentence(dataset)
     if not changed and not merged:
         return disputed
     done = merged or f"{dataset}: written again from its log"
     return "; ".join(filter(None, (done, disputed)))
 
 
-def _disputed(dataset: Path) -> str:
+def _disputes_sentence(dataset: Path) -> str:
     book = open_log(dataset).rows
     keys = [key for key in book.history if is_rows(dataset) and book.is_disputed(key)]
     if not keys:
@@ -72,16 +72,16 @@ def _disputed(dataset: Path) -> str:
 def _merge_sides(dataset: Path) -> str:
     """Resolve the conflict that git left in a gold file, and say so."""
     content = content_of(dataset)
-    ours, theirs = sides_of(content)
+    ours, theirs = merge_sides(content)
     if ours == theirs:
         return ""
     if is_rows(dataset):
-        replace_gold_file(dataset, _both(dataset, ours, theirs))
+        replace_gold_file(dataset, _merge_lines(dataset, ours, theirs))
         return f"{dataset}: the conflict is resolved from the log"
     try:
         golds = [_read_side(dataset, side) for side in (ours, theirs)]
     except InputError:  # git joined lines that do not belong together: it still has both files
-        ours, theirs = (_staged(dataset, stage) for stage in (2, 3))
+        ours, theirs = (_side_in_git(dataset, stage) for stage in (2, 3))
         if not ours or not theirs:
             raise
         golds = [_read_side(dataset, side) for side in (ours, theirs)]
@@ -101,7 +101,7 @@ def _merge_sides(dataset: Path) -> str:
         for gold in golds
     ]
     if edited[0] and edited[1] and edited[0] != edited[1]:
-        raise _edited_twice(dataset, *edited[0], *edited[1])
+        raise _edited_twice_error(dataset, *edited[0], *edited[1])
     if edited[1]:
         golds, ours = golds[::-1], theirs
     replace_gold_file(dataset, ours)
@@ -120,7 +120,7 @@ def _add_labels(dataset: Path, gold: GoldSet, other: GoldSet) -> None:
             replace_gold_file(dataset, content)
 
 
-def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
+def _merge_lines(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
     """The lines of both sides, each row once. A row that one side edited by hand keeps the edit;
     the log decides on the others."""
     log, mine = open_log(dataset), gold_jsonl.lines_of(ours, dataset)
@@ -131,24 +131,30 @@ def _both(dataset: Path, ours: bytes, theirs: bytes) -> bytes:
     aligned = difflib.SequenceMatcher(None, first, second, autojunk=False)
     lines: list[Line] = []
     for tag, a, b, c, d in aligned.get_opcodes():
-        lines += [_chosen(log, line, rows) for line in mine[a:b]]
+        lines += [_choose_line(log, line, rows) for line in mine[a:b]]
         new = [x for x in other[c:d] if x.row is None or x.row.id not in known]
         lines += new if tag != "equal" else []
     return gold_jsonl.assemble(GoldRows(log, gold_jsonl.assemble(lines)).lines)
 
 
-def _chosen(log: Log, line: Line, rows: Mapping[str, Line]) -> Line:
+def _choose_line(log: Log, line: Line, rows: Mapping[str, Line]) -> Line:
     other = rows.get(line.row.id) if line.row is not None else None
-    if other is None or line.row is None or meaning(text_of(other)) == meaning(text_of(line)):
+    if (
+        other is None
+        or line.row is None
+        or comparable_state(text_of(other)) == comparable_state(text_of(line))
+    ):
         return line
     key = line.row.id, ""
-    mine, theirs = (meaning(text_of(x)) not in log.rows.known_states(key) for x in (line, other))
+    mine, theirs = (
+        comparable_state(text_of(x)) not in log.rows.known_states(key) for x in (line, other)
+    )
     if mine and theirs:
-        raise _edited_twice(log.dataset, key)
+        raise _edited_twice_error(log.dataset, key)
     return other if theirs else line
 
 
-def _edited_twice(dataset: Path, *keys: Key) -> InputError:
+def _edited_twice_error(dataset: Path, *keys: Key) -> InputError:
     named = ", ".join(dict.fromkeys(" ".join(filter(None, key)) for key in keys))
     return InputError(
         f"both sides were edited by hand: {named}",
@@ -157,7 +163,7 @@ def _edited_twice(dataset: Path, *keys: Key) -> InputError:
     )
 
 
-def _staged(dataset: Path, stage: int) -> bytes:
+def _side_in_git(dataset: Path, stage: int) -> bytes:
     """One side of a conflict as a whole file, which git keeps until the conflict is resolved: 2 is
     ours, 3 is theirs. Empty if git has none."""
     side = git("show", f":{stage}:./{dataset.name}", folder=dataset.parent)
@@ -195,7 +201,7 @@ class ExportedVotes(NamedTuple):
 
 def export_votes(dataset: Path, output: Path | None = None) -> ExportedVotes:
     """Write the votes of a gold set as STEM.votes.jsonl, the format of earlier versions."""
-    target = output or before_the_log(dataset)
+    target = output or earlier_votes_path(dataset)
     if target.exists():
         raise UsageError(
             "the file already exists", where=str(target), hint="Give another with --output."

@@ -26,8 +26,8 @@ from assay.review.queue import ReviewItem
 from assay.workbench.judging.vote_totals import by_votes
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review.item import TOP_GRADE
-from assay.workbench.review.queue import items, pending
-from assay.workbench.scoring.history import KeptRun, kept_run, runs
+from assay.workbench.review.queue import items, pending_items
+from assay.workbench.scoring.history import StoredRun, runs, stored_run
 
 LITTLE = 0.005  # of the uncertainty: smaller shares are shown as less than 1%
 FIRST_HITS = 10  # of a query without judgments: what nDCG@10 looks at
@@ -166,7 +166,7 @@ def worth_looking_at(
     these runs, or of the newest, by how much they narrow the decision between them; last the
     pending items with a suggested grade. Documents of runs that are named come first."""
     wanted = offset + limit + 1
-    items_pending = pending(service, gold)
+    items_pending = pending_items(service, gold)
     ungraded = [_pending_to_judge(item) for item in items_pending if item.grade is None]
     graded = [_pending_to_judge(item) for item in items_pending if item.grade is not None]
     queued = {(item.ref, doc_id) for item in items_pending for doc_id in item.doc_ids}
@@ -178,10 +178,10 @@ def worth_looking_at(
     return page_of([*first, *graded][offset:wanted], offset, limit)
 
 
-def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[KeptRun]:
+def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[StoredRun]:
     """These runs, or else the newest of two engines, or of one."""
     if run_ids:
-        named = [kept_run(service, run_id) for run_id in run_ids]
+        named = [stored_run(service, run_id) for run_id in run_ids]
         names = run_names(service, gold_path(service, gold))
         if other := next((run for run in named if run.gold not in names), None):
             raise InputError(f"run {other.id!r} is not on the gold set {gold!r}")
@@ -189,7 +189,7 @@ def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[KeptRu
     newest: dict[str, str] = {}
     for record in runs(service, gold=gold, limit=MAX_PAGE).items:
         newest.setdefault(record.engine, record.id)
-    return [kept_run(service, run_id) for run_id in list(newest.values())[:2]]
+    return [stored_run(service, run_id) for run_id in list(newest.values())[:2]]
 
 
 def _pending_to_judge(item: ReviewItem) -> ToJudge:
@@ -205,15 +205,15 @@ def _pending_to_judge(item: ReviewItem) -> ToJudge:
 
 
 def _unjudged_in(
-    kept: Sequence[KeptRun], limit: int, dataset: Path, queued: Set[Pair]
+    runs: Sequence[StoredRun], limit: int, dataset: Path, queued: Set[Pair]
 ) -> list[ToJudge]:
     """The unjudged documents of one run, or of two, that are not in the queue and that nobody is
     judging."""
-    results = [run.results for run in kept]
+    results = [run.results for run in runs]
     graded = [scored for scored in results if isinstance(scored, GradedResults)]
     if limit < 1 or not graded or not graded[0].per_query or any(map(is_closed, results)):
         return []  # closed sets have no grades to give
-    engines = " against ".join(run.engine for run in kept)
+    engines = " against ".join(run.engine for run in runs)
     useful: list[ToJudge] = []
     little: list[ToJudge] = []
     for pair in by_votes(dataset, next_to_judge(*(run.per_query for run in graded)).pairs).left:
@@ -226,7 +226,7 @@ def _unjudged_in(
             reason=f"unjudged, and {share} of the doubt about {engines}",
         )
         (little if is_little else useful).append(one)
-    every = [*useful, *_never_judged(graded[0], kept[0].engine), *little]
+    every = [*useful, *_never_judged(graded[0], runs[0].engine), *little]
     return [one for one in every if (one.query_id, one.doc_ids[0]) not in queued][:limit]
 
 
@@ -294,6 +294,6 @@ def _found_in_runs(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[
     found: set[str] = set()
     for record in service.store.runs(gold=run_names(service, gold), limit=RUNS):
         with contextlib.suppress(AssayError):  # a run that cannot be read tells nothing
-            results = kept_run(service, record.id).results
+            results = stored_run(service, record.id).results
             found.update(doc_id for entry in results.per_query for doc_id in entry.results)
     return found

@@ -139,9 +139,11 @@ def propose_table(
     preset = _preset_at(address)
     table = HttpTable(http=address, preset=preset)
     if address:
-        key, said = mistake(table)
-        if said:
-            raise InputError(said, where=key, hint="Or give an answer of it with --response FILE.")
+        key, message = mistake(table)
+        if message:
+            raise InputError(
+                message, where=key, hint="Or give an answer of it with --response FILE."
+            )
     if answer is not None:
         response = Response(status=200, headers={}, body=answer, millis=0.0)
     else:
@@ -183,9 +185,9 @@ def _preset_at(address: str) -> str:
 
 def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
     if corpus not in engine.routes:
-        said = f"no engine of {engine.name!r} serves {corpus!r}" if corpus else "name a corpus"
+        problem = f"no engine of {engine.name!r} serves {corpus!r}" if corpus else "name a corpus"
         raise InputError(
-            f"{said}: each has its own engine",
+            f"{problem}: each has its own engine",
             where=f"engines.{engine.name}.corpora",
             hint=f"Give --corpus, one of: {', '.join(engine.routes)}.",
         )

@@ -290,9 +290,9 @@ def with_machine_estimate(
         )
         for column, line in enumerate(results.receipt.measures)
     }
-    told = {key: each.figure for key, each in figures.items()}
-    if all(figure.value is None for figure in told.values()):
-        best = max(told.values(), key=lambda figure: figure.judged)
+    estimates = {key: each.figure for key, each in figures.items()}
+    if all(figure.value is None for figure in estimates.values()):
+        best = max(estimates.values(), key=lambda figure: figure.judged)
         raise InputError(
             f"no measure can be estimated: {best.measure}: {best.why}",
             where=str(log_path(dataset)),
@@ -300,7 +300,7 @@ def with_machine_estimate(
             "drawn at random.",
         )
     estimated = MachineEstimate(
-        figures=told,
+        figures=estimates,
         judges=sorted({vote.judge for vote in votes if vote.kind == "machine"}),
         doubts=list(_sampling_doubts(gold.queries, figures)),
     )
@@ -347,12 +347,12 @@ def grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
 def grades_by_machines(votes: Iterable[Vote]) -> Grades:
     """The grade that most machines gave; where two are level the lower of the middle ones. Any rule
     will do: what it gets wrong, people correct."""
-    said: dict[tuple[str, str], list[int]] = {}
+    grades_of_pair: dict[tuple[str, str], list[int]] = {}
     for vote in votes:
         if vote.kind == "machine" and vote.grade is not None:
-            said.setdefault((vote.query_id, vote.doc_id), []).append(vote.grade)
+            grades_of_pair.setdefault((vote.query_id, vote.doc_id), []).append(vote.grade)
     grades: Grades = {}
-    for (query_id, doc_id), given in said.items():
+    for (query_id, doc_id), given in grades_of_pair.items():
         most = Counter(given).most_common(2)
         is_level = len(most) > 1 and most[0][1] == most[1][1]
         grade = sorted(given)[(len(given) - 1) // 2] if is_level else most[0][0]
@@ -388,11 +388,11 @@ def _estimate_measure(
     column: int,
     run: Run,
     gold: GoldSet,
-    said: tuple[_JudgedBy, _JudgedBy, Mapping[str, set[str]]],
+    both_kinds: tuple[_JudgedBy, _JudgedBy, Mapping[str, set[str]]],
 ) -> _EstimatedMeasure:
     """The estimate of one measure. A query on which people find nothing relevant has no value, here
     as anywhere, but it stays among the judged: it tells how many of the others have none."""
-    people, machine, seen = said
+    people, machine, seen = both_kinds
     judged, others, left_out = list[int](), list[int](), 0
     for row, query in enumerate(gold.queries):
         hits = run.doc_ids(query.id)
@@ -442,11 +442,11 @@ def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) ->
 
 
 def _in_full(
-    grades: Mapping[str, int], hits: Sequence[str], measure: Measure, seen: set[str]
+    grades: Mapping[str, int], hits: Sequence[str], measure: Measure, judged_ids: set[str]
 ) -> bool:
     if not grades or not _covers(grades, hits, measure):
         return False
-    return measure.name in WITHOUT_IDEAL or seen <= grades.keys()
+    return measure.name in WITHOUT_IDEAL or judged_ids <= grades.keys()
 
 
 def _with_estimate(figure: MachineFigure, people: Floats, machine: Floats) -> MachineFigure:
@@ -466,8 +466,8 @@ def _with_estimate(figure: MachineFigure, people: Floats, machine: Floats) -> Ma
     )
 
 
-def _bounds(found: Estimates) -> Interval:
-    return float(found.low[0]), float(found.high[0])
+def _bounds(estimates: Estimates) -> Interval:
+    return float(estimates.low[0]), float(estimates.high[0])
 
 
 # ── is it a random part? ──────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ from assay.reports.view import failed_musts
 from assay.store.records import ANSWERS as ANSWERS  # for pages
 from assay.store.records import RunRecord
 from assay.workbench.project.audit_trail import note
-from assay.workbench.project.cache import Remembered
+from assay.workbench.project.cache import RecentValues
 from assay.workbench.project.config import Config, refuse_unlisted_engine
 from assay.workbench.project.service import (
     Service,
@@ -43,7 +43,7 @@ LONGEST_NAME = 80  # characters of the name of a run: one line of a page
 READ = 32  # runs whose results stay in memory: those that one page looks at
 
 
-class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     """One evaluation in the history: what was measured on what, when, and its results."""
 
     id: str
@@ -53,7 +53,7 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     results: Results
 
 
-class KeptAnswers(msgspec.Struct, frozen=True, kw_only=True):
+class StoredAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """One check of a file of answers in the history. `gold` is the name of the file after
     `answers:`."""
 
@@ -64,23 +64,23 @@ class KeptAnswers(msgspec.Struct, frozen=True, kw_only=True):
     results: AnswerResults
 
 
-def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
+def evaluate(service: Service, gold: str, engine: str) -> StoredRun:
     """Score a configured engine on a configured gold set, and keep the run."""
     path = gold_path(service, gold)
     chosen = _configured_engine(service.config, engine)
     refuse_unlisted_engine(service.config, gold, engine)
     results = score(request_for(chosen, path, gold)).results
-    return keep(service, results, path, engine)
+    return store_run(service, results, path, engine)
 
 
-def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
+def store_run(service: Service, results: Results, path: Path, engine: str) -> StoredRun:
     """Keep results in the history."""
     made = record(service, results, path, engine=engine, at=service.clock())
-    return _kept_run_of(made, results)
+    return _stored_run_of(made, results)
 
 
-def _kept_run_of(record: RunRecord, results: Results) -> KeptRun:
-    return KeptRun(
+def _stored_run_of(record: RunRecord, results: Results) -> StoredRun:
+    return StoredRun(
         id=record.id, at=record.at, engine=record.engine, gold=record.gold, results=results
     )
 
@@ -145,7 +145,7 @@ def _with_current_name(service: Service, record: RunRecord) -> RunRecord:
     return record
 
 
-def kept_run(service: Service, run_id: str) -> KeptRun:
+def stored_run(service: Service, run_id: str) -> StoredRun:
     if not run_id:
         raise InputError("no run is named")
     read = _runs.get((service.store.address, run_id))
@@ -157,16 +157,16 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
     if record.gold.startswith(ANSWERS):
         hint = "Compare checks of answers with `assay compare A.json B.json`."
         raise InputError(f"{run_id!r} is a check of answers, and not a run of an engine", hint=hint)
-    return _kept_run_of(_with_current_name(service, record), _results_of(service, record))
+    return _stored_run_of(_with_current_name(service, record), _results_of(service, record))
 
 
-def kept_answers(service: Service, run_id: str) -> KeptAnswers | None:
+def stored_answers(service: Service, run_id: str) -> StoredAnswers | None:
     """The check of answers with an id; None where the id is that of another run, or of none."""
     known = _runs.get((service.store.address, run_id)) is not None
     record = service.store.run(run_id) if run_id and not known else None
     if record is None or not record.gold.startswith(ANSWERS):
         return None
-    return KeptAnswers(
+    return StoredAnswers(
         id=record.id,
         at=record.at,
         engine=record.engine,
@@ -182,7 +182,7 @@ def latest_answers(service: Service) -> list[RunLine]:
     return [msgspec.convert(record.summary, RunLine) for record in latest]
 
 
-_runs = Remembered[tuple[str, str], tuple[RunRecord, Results]](READ)
+_runs = RecentValues[tuple[str, str], tuple[RunRecord, Results]](READ)
 
 
 def _results_of(service: Service, whole: RunRecord) -> Results:
@@ -210,7 +210,7 @@ def name_run(service: Service, run_id: str, name: str, *, by: str) -> str:
     name = " ".join(name.split())
     if len(name) > LONGEST_NAME:
         raise InputError(f"the name has {len(name)} characters", hint=f"At most {LONGEST_NAME}.")
-    note(service, by, NAMED, kept_run(service, run_id).id, after={"name": name})
+    note(service, by, NAMED, stored_run(service, run_id).id, after={"name": name})
     return name
 
 
@@ -225,7 +225,7 @@ def names_of_runs(service: Service) -> dict[str, str]:
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
     """Each run against the first. Where their gold set has changed in between, over the queries
     that are judged alike; other sets, and other documents, are compared only if forced."""
-    kept = [kept_run(service, run_id) for run_id in run_ids]
+    kept = [stored_run(service, run_id) for run_id in run_ids]
     if len(kept) < 2:
         raise InputError("give at least two runs to compare")
     corpora = {run.results.receipt.corpus_fingerprint for run in kept}
@@ -239,14 +239,14 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
         raise
 
 
-def _distinct_names(runs: Sequence[KeptRun]) -> list[str]:
+def _distinct_names(runs: Sequence[StoredRun]) -> list[str]:
     """What people call each run: its engine, with day or time where one ran twice."""
-    for tell in (
+    for name_of in (
         "{0.engine}",
         "{0.engine} of {0.at:%Y-%m-%d}",
         "{0.engine} of {0.at:%Y-%m-%d %H:%M}",
     ):
-        names = [tell.format(run) for run in runs]
+        names = [name_of.format(run) for run in runs]
         if len(set(names)) == len(names):
             return names
     return [run.id for run in runs]
@@ -254,7 +254,7 @@ def _distinct_names(runs: Sequence[KeptRun]) -> list[str]:
 
 def explain(service: Service, run_id: str, query_id: str) -> Explanation:
     """The entry of one query of a run: its ranking with grades, its values, and the formulas."""
-    results = kept_run(service, run_id).results
+    results = stored_run(service, run_id).results
     entry = next((entry for entry in results.per_query if entry.query_id == query_id), None)
     if entry is None:
         known = ", ".join(entry.query_id for entry in results.per_query[:5])
@@ -265,7 +265,7 @@ def explain(service: Service, run_id: str, query_id: str) -> Explanation:
 def relevant_to(service: Service, run_id: str, query_id: str) -> dict[str, int]:
     """The documents that the gold set of a run, as it is today, calls relevant to a query, the best
     first, each with its grade; none where the set is not configured."""
-    kept = kept_run(service, run_id).gold
+    kept = stored_run(service, run_id).gold
     names = [name for name, path in service.gold_sets.items() if kept in run_names(service, path)]
     grades = {
         judgment.doc_id: judgment.grade

@@ -64,7 +64,7 @@ class Sources:
 # ── scoring ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def graded_scored(
+def score_graded_run(
     run: Run | Path, gold: GoldSet, measures: Sequence[str], sources: Sources
 ) -> GradedResults:
     """What `assay score` would write. A saved run is read to as many hits as the results keep."""
@@ -83,7 +83,7 @@ def graded_scored(
     return sign_results(results, _signature(sources))
 
 
-def golden_scored(
+def score_golden_run(
     gold: GoldSet, engine: str, answers: Sequence[QueryResult], sources: Sources
 ) -> GoldenResults:
     """Every question checked, and the verdict of the suite's own policy."""
@@ -128,7 +128,7 @@ def sheet_of(results: Results) -> ScoreSheet:
     whole = Slice(
         kind="overall",
         name="",
-        n=_scored_in(results),
+        n=_scored_entries(results),
         means={measure: _mean(results.overall.get(key)) for key, measure in names.items()},
     )
     return ScoreSheet(
@@ -156,7 +156,7 @@ def _slices(results: Results, names: dict[str, str]) -> list[Slice]:
     ]
 
 
-def _scored_in(results: Results) -> int:
+def _scored_entries(results: Results) -> int:
     if isinstance(results, GradedResults):
         return results.receipt.n.overall
     return len(results.per_query)
@@ -196,7 +196,7 @@ def _is_number(value: object) -> bool:
 # ── comparing, judging, saving ────────────────────────────────────────────────────────────────────
 
 
-def compare_scored(
+def compare_results_in_memory(
     results: Sequence[Results],
     names: Sequence[str],
     *,

@@ -39,32 +39,32 @@ SWAPPED = "If this is a run, give it first: evaluate(run, gold)."
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def run_from_dict(given: Mapping[Any, Any], engine: str = "run") -> Run:
+def run_from_dict(hits_by_query: Mapping[Any, Any], engine: str = "run") -> Run:
     """A run from {query_id: {doc_id: score}}, ranked as trec_eval does, or from {query_id: [doc_id,
     …]} in the order given; a hit may also be a Hit or a pair of id and score."""
-    if not isinstance(given, Mapping):
-        raise InputError(f"a run is not {_describe(given)}", hint=RUN_SHAPE)
-    if not given:
+    if not isinstance(hits_by_query, Mapping):
+        raise InputError(f"a run is not {_describe(hits_by_query)}", hint=RUN_SHAPE)
+    if not hits_by_query:
         raise InputError("the run is empty", hint=RUN_SHAPE)
-    if all(isinstance(hits, Mapping) for hits in given.values()):
-        return _run_from_scores(given, engine)
+    if all(isinstance(hits, Mapping) for hits in hits_by_query.values()):
+        return _run_from_scores(hits_by_query, engine)
     answers = [
         QueryResult(query_id=str(query_id), hits=tuple(_ranked_hits(hits, query_id)))
-        for query_id, hits in given.items()
+        for query_id, hits in hits_by_query.items()
     ]
     return run_from_results(engine, answers)
 
 
-def _run_from_scores(given: Mapping[Any, Mapping[Any, Any]], engine: str) -> Run:
-    for query_id, hits in given.items():
+def _run_from_scores(scores_by_query: Mapping[Any, Mapping[Any, Any]], engine: str) -> Run:
+    for query_id, hits in scores_by_query.items():
         for doc_id, score in hits.items():
             _score_of(score, query_id, doc_id)
-    documents = [str(doc_id) for hits in given.values() for doc_id in hits]
-    scores = [float(score) for hits in given.values() for score in hits.values()]
-    lengths = np.array([len(hits) for hits in given.values()], np.int64)
+    documents = [str(doc_id) for hits in scores_by_query.values() for doc_id in hits]
+    scores = [float(score) for hits in scores_by_query.values() for score in hits.values()]
+    lengths = np.array([len(hits) for hits in scores_by_query.values()], np.int64)
     return run_from_scores(
         engine,
-        [str(query_id) for query_id in given],
+        [str(query_id) for query_id in scores_by_query],
         lengths,
         pl.Series(documents, dtype=pl.String),
         pl.Series(scores, dtype=pl.Float64),
@@ -80,22 +80,22 @@ def _ranked_hits(hits: object, query_id: object) -> Iterable[Hit]:
     return [_hit(hit, query_id) for hit in hits]
 
 
-def _hit(given: object, query_id: object) -> Hit:
-    if isinstance(given, Hit):
-        return given
-    if isinstance(given, str):
-        return Hit(doc_id=given)
-    if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):
-        return Hit(doc_id=given[0], score=_score_of(given[1], query_id, given[0]))
-    raise InputError(f"query {query_id!r}: a hit is {_describe(given)}", hint=RUN_SHAPE)
+def _hit(value: object, query_id: object) -> Hit:
+    if isinstance(value, Hit):
+        return value
+    if isinstance(value, str):
+        return Hit(doc_id=value)
+    if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], str):
+        return Hit(doc_id=value[0], score=_score_of(value[1], query_id, value[0]))
+    raise InputError(f"query {query_id!r}: a hit is {_describe(value)}", hint=RUN_SHAPE)
 
 
 def _score_of(value: object, query_id: object, doc_id: object) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or math.isnan(float(value)):  # type: ignore[arg-type]
-        said = "NaN" if is_number else _describe(value)
+        shown_value = "NaN" if is_number else _describe(value)
         raise InputError(
-            f"query {query_id!r}, document {doc_id!r}: the score is {said}",
+            f"query {query_id!r}, document {doc_id!r}: the score is {shown_value}",
             hint="Every score must be a number.",
         )
     return float(value)  # type: ignore[arg-type]
@@ -137,22 +137,22 @@ def run_from_table(given: Any, engine: str = "run") -> Run:
 
 
 def gold_from_dict(
-    given: Mapping[Any, Any], queries: Mapping[str, str] | None = None, name: str = ""
+    grades_by_query: Mapping[Any, Any], queries: Mapping[str, str] | None = None, name: str = ""
 ) -> GoldSet:
     """A gold set from {query_id: {doc_id: grade}}; `queries` has the texts by id."""
-    if not isinstance(given, Mapping):
-        raise InputError(f"a gold set is not {_describe(given)}", hint=GOLD_SHAPE)
-    if not given:
+    if not isinstance(grades_by_query, Mapping):
+        raise InputError(f"a gold set is not {_describe(grades_by_query)}", hint=GOLD_SHAPE)
+    if not grades_by_query:
         raise InputError("the gold set is empty", hint=GOLD_SHAPE)
     rows: list[tuple[str, str, int]] = []
-    for query_id, grades in given.items():
+    for query_id, grades in grades_by_query.items():
         if not isinstance(grades, Mapping):
             raise InputError(
                 f"query {query_id!r}: the grades are {_describe(grades)}",
                 hint=f"{GOLD_SHAPE} {SWAPPED}",
             )
         rows += [(str(query_id), str(doc), _grade(g, query_id, doc)) for doc, g in grades.items()]
-    return _gold_from_rows(list(map(str, given)), rows, queries or {}, name)
+    return _gold_from_rows(list(map(str, grades_by_query)), rows, queries or {}, name)
 
 
 def gold_from_table(
@@ -198,9 +198,9 @@ def _grade(value: object, query_id: object, doc_id: object) -> int:
     number = float(value) if isinstance(value, Real) else math.nan
     if math.isfinite(number) and number.is_integer() and abs(number) <= MAX_GRADE:
         return int(number)
-    said = f"{value!r}" if isinstance(value, Real) else _describe(value)
+    shown_value = f"{value!r}" if isinstance(value, Real) else _describe(value)
     raise InputError(
-        f"query {query_id!r}, document {doc_id!r}: the grade is {said}, not a whole number",
+        f"query {query_id!r}, document {doc_id!r}: the grade is {shown_value}, not a whole number",
         hint=f"{GOLD_SHAPE} {SWAPPED}",
     )
 
@@ -208,22 +208,22 @@ def _grade(value: object, query_id: object, doc_id: object) -> int:
 # ── queries ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def queries_of(given: object) -> tuple[Query, ...]:
+def queries_of(source: object) -> tuple[Query, ...]:
     """The queries to ask: of a gold set, of {id: text}, or from a list of texts or queries."""
-    if isinstance(given, GoldSet):
-        found = given.queries
-    elif isinstance(given, Mapping):
-        found = tuple(Query(id=str(id), text=_query_text(text, id)) for id, text in given.items())
-    elif isinstance(given, Iterable) and not isinstance(given, str):
+    if isinstance(source, GoldSet):
+        found = source.queries
+    elif isinstance(source, Mapping):
+        found = tuple(Query(id=str(id), text=_query_text(text, id)) for id, text in source.items())
+    elif isinstance(source, Iterable) and not isinstance(source, str):
         found = tuple(
             each
             if isinstance(each, Query)
             else Query(id=f"q{number:03}", text=_query_text(each, number))
-            for number, each in enumerate(given, start=1)
+            for number, each in enumerate(source, start=1)
         )
     else:
         raise InputError(
-            f"queries are not {_describe(given)}", hint="Give a gold set, or {id: text}."
+            f"queries are not {_describe(source)}", hint="Give a gold set, or {id: text}."
         )
     if not found:
         raise InputError("there are no queries to ask")
@@ -245,10 +245,10 @@ def _query_text(text: object, place: object) -> str:
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def is_table(given: object) -> bool:
+def is_table(value: object) -> bool:
     """A frame of pandas or polars, a table of pyarrow, or rows that are dictionaries."""
-    rows = isinstance(given, list) and bool(given) and all(isinstance(row, dict) for row in given)
-    return rows or (not isinstance(given, Mapping) and _column_names(given) is not None)
+    rows = isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+    return rows or (not isinstance(value, Mapping) and _column_names(value) is not None)
 
 
 def rows_of(given: Any) -> list[dict[str, object]]:
@@ -269,12 +269,12 @@ def _has_value(value: object) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-def _column_names(given: Any) -> list[Any] | None:
+def _column_names(table: Any) -> list[Any] | None:
     """Of the columns, as the frame has them; None where it is no frame."""
-    if isinstance(given, pl.LazyFrame):
+    if isinstance(table, pl.LazyFrame):
         return []  # it is read, and then it says
-    names = getattr(given, "column_names", None)
-    names = names if names is not None else getattr(given, "columns", None)
+    names = getattr(table, "column_names", None)
+    names = names if names is not None else getattr(table, "columns", None)
     return None if names is None or callable(names) else list(names)
 
 
@@ -293,8 +293,8 @@ def _read_table(given: Any) -> Table:
     except InputError:
         raise
     except Exception as error:  # each library has errors of its own
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"the table cannot be read: {said}") from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"the table cannot be read: {reason}") from error
 
 
 def _column_values(column: Any, name: object) -> list[Any]:

@@ -70,10 +70,12 @@ def _compared(
     # A golden set may have grown since: it is compared on what both have, and said.
     is_golden = isinstance(results, GoldenResults)
     comparison = compare_results([against, results_file], force=force or is_golden)
-    return beside(results, read_results(against), comparison, language=language, where=against)
+    return compared_view(
+        results, read_results(against), comparison, language=language, where=against
+    )
 
 
-def beside(
+def compared_view(
     results: Results,
     before: Results,
     comparison: Comparison,
@@ -95,24 +97,24 @@ def beside(
     return view(results, comparison=comparison, changes=turned, before=then, language=language)
 
 
-def against_baseline(results: Results, then: Results | None, path: Path) -> ReportView:
+def view_against_baseline(results: Results, baseline: Results | None, path: Path) -> ReportView:
     """A report of `assay run`: with the comparison with the baseline, where there is one. Of one
     that is stale, on the queries that both judge alike, as in the comment and on the pages."""
-    if then is None or not _has_common(results, then):
+    if baseline is None or not _has_common(results, baseline):
         return view(results)
     from assay.evaluation.comparison import compare
 
-    name = Words("en")("baseline_of", engine=then.engine)
-    return beside(
+    name = Words("en")("baseline_of", engine=baseline.engine)
+    return compared_view(
         results,
-        then,
-        compare([then, results], [name, results.engine], force=True),
+        baseline,
+        compare([baseline, results], [name, results.engine], force=True),
         language="en",
         where=path,
     )
 
 
-def _has_common(results: Results, then: Results) -> bool:
+def _has_common(results: Results, baseline: Results) -> bool:
     def scored(each: Results) -> set[str]:
         return {
             entry.query_id
@@ -120,8 +122,8 @@ def _has_common(results: Results, then: Results) -> bool:
             if entry.metrics and all(value is not None for value in entry.metrics.values())
         }
 
-    keys = [{line.key for line in each.receipt.measures} for each in (results, then)]
-    return bool(scored(results) & scored(then)) and bool(keys[0] & keys[1])
+    keys = [{line.key for line in each.receipt.measures} for each in (results, baseline)]
+    return bool(scored(results) & scored(baseline)) and bool(keys[0] & keys[1])
 
 
 def check_language(language: str) -> None:
@@ -223,8 +225,8 @@ def log_to_mlflow(source: Path | Results, uri: str = "", *, experiment: str = "a
         client = mlflow.MlflowClient(tracking_uri=uri or None)
         return _log_run(client, mlflow, results, source, experiment)
     except Exception as error:  # MLflow has errors of its own, and so has its server
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise EngineError(f"MLflow at {uri or 'its usual place'}: {said}") from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise EngineError(f"MLflow at {uri or 'its usual place'}: {reason}") from error
 
 
 def _log_run(
@@ -236,7 +238,9 @@ def _log_run(
     id = str(run.info.run_id)
     entities = mlflow.entities
     at = run.info.start_time
-    metrics = [entities.Metric(name, value, at, 0) for name, value in figures(results).items()]
+    metrics = [
+        entities.Metric(name, value, at, 0) for name, value in named_figures(results).items()
+    ]
     params = [
         entities.Param(name, value[:500]) for name, value in _run_params(results).items() if value
     ]
@@ -247,7 +251,7 @@ def _log_run(
     return id
 
 
-def figures(results: Results) -> dict[str, float]:
+def named_figures(results: Results) -> dict[str, float]:
     """Every figure by a name that MLflow takes: ndcg@10 is ndcg_at_10, of a slice
     topic/gifts/ndcg_at_10."""
     means: Metrics = dict(results.overall)

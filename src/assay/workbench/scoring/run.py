@@ -142,14 +142,14 @@ def check_answer_files(config: Config) -> list[CheckedFile]:
 
 def _check_answer_file(config: Config, name: str) -> CheckedFile:
     from assay.workbench.scoring.answers import check_file
-    from assay.workbench.searching.corpora import corpus_at_hand
+    from assay.workbench.searching.corpora import imported_corpus
 
     asked, path = config.answers[name], answers_path(name)
     system = asked.name or name
     try:
         results = check_file(
             Path(asked.path),
-            corpus=corpus_at_hand(asked.corpus),
+            corpus=imported_corpus(asked.corpus),
             as_of=asked.as_of,
             mapping=asked.map,
             dataset=Path(asked.dataset) if asked.dataset else None,
@@ -275,20 +275,23 @@ def _failed_outcome(gold_name: str, engine_name: str, error: str, error_exit: in
 
 
 def _with_verdict(
-    outcome: Outcome, config: Config, file: Path, every: Sequence[Outcome]
+    outcome: Outcome, config: Config, file: Path, outcomes: Sequence[Outcome]
 ) -> Outcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached
     results."""
     if outcome.results is None:
         return outcome
     is_golden = isinstance(outcome.results, GoldenResults)
-    gates = [plain_gate(gate) for gate in config.gates if _gate_applies(gate, outcome, every)]
+    gates = [plain_gate(gate) for gate in config.gates if _gate_applies(gate, outcome, outcomes)]
     if not gates and not is_golden:
         return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
     baseline = config.gold[outcome.gold].baseline
     try:
-        then, dataset = Path(baseline) if baseline else None, Path(config.gold[outcome.gold].path)
-        verdict = verdict_on(outcome.results, gates, then, dataset=dataset)
+        baseline_path, dataset = (
+            Path(baseline) if baseline else None,
+            Path(config.gold[outcome.gold].path),
+        )
+        verdict = verdict_on(outcome.results, gates, baseline_path, dataset=dataset)
     except InputError as error:
         if error.where:
             raise  # a baseline that cannot be read names itself
@@ -296,11 +299,11 @@ def _with_verdict(
     return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=verdict))
 
 
-def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> None:
+def _refuse_idle_gates(config: Config, file: Path, outcomes: Sequence[Outcome]) -> None:
     """A gate that holds for nothing that was run would pass whatever the results are. One that may
     be for a pair that failed is left: the failure is told."""
     for number, gate in enumerate(config.gates):
-        idle = not any(_gate_applies(gate, outcome, every) for outcome in every)
+        idle = not any(_gate_applies(gate, outcome, outcomes) for outcome in outcomes)
         if idle and not is_answer_measure(gate.measure):  # those decide on files of answers
             raise InputError(
                 f"the gate on {gate.measure} applies to no pair of gold set and engine here",
@@ -309,7 +312,7 @@ def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> 
             )
 
 
-def _gate_applies(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
+def _gate_applies(gate: GateConfig, outcome: Outcome, outcomes: Sequence[Outcome]) -> bool:
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
     if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
@@ -317,7 +320,7 @@ def _gate_applies(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) 
     if is_answer_measure(gate.measure):
         return False
     kinds = {
-        isinstance(other.results, GoldenResults) for other in every if other.results is not None
+        isinstance(other.results, GoldenResults) for other in outcomes if other.results is not None
     }
     # every set has times, under the same names
     if gate.gold or outcome.results is None or len(kinds) == 1 or gate.measure in ALIASES:
@@ -397,8 +400,8 @@ def _gate_mistake(
     """What is wrong with it, and a hint; empty where nothing is."""
     if is_golden:
         if ALIASES.get(gate.measure, gate.measure) not in FIGURES:
-            said = f"the golden set {name} has no measure {gate.measure!r}"
-            return said, f"It has {', '.join(FIGURES)}."
+            problem = f"the golden set {name} has no measure {gate.measure!r}"
+            return problem, f"It has {', '.join(FIGURES)}."
         wrong, hint = golden_mistake(gate)
         return (wrong, hint) if wrong else _slice_mistake(gate, gold, name, GOLDEN_SLICES)
     if gate.measure in LATENCY:
@@ -455,7 +458,7 @@ def answers_path(name: str) -> Path:
     return results_folder() / f"answers.{name}.json"
 
 
-def kept_results(paths: Sequence[Path]) -> list[Path]:
+def saved_results(paths: Sequence[Path]) -> list[Path]:
     """The paths, where one may be the name of an engine whose results were kept here."""
     named = [path for path in paths if not path.suffix and not path.exists()]
     kept = {path: sorted(results_folder().glob(f"*--{path}.json")) for path in named}
@@ -483,8 +486,8 @@ def _write_report(outcome: Outcome, baseline: str | None) -> None:
         return
     path = results_path(outcome.gold, outcome.engine)
     where = Path(baseline) if baseline else None
-    then = read_baseline(where, golden=isinstance(results, GoldenResults))
-    shown = report.against_baseline(results, then, where or path)
+    recorded = read_baseline(where, golden=isinstance(results, GoldenResults))
+    shown = report.view_against_baseline(results, recorded, where or path)
     if isinstance(results, GoldenResults):
         report.write_reports(results, path.with_suffix(".md"), report=shown)
     write_atomic(path.with_suffix(".html"), render(shown, ".html"))

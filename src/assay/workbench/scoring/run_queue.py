@@ -40,11 +40,11 @@ from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.judging.vote_totals import set_standing
 from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
-from assay.workbench.project.cache import computed
+from assay.workbench.project.cache import compute_once
 from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
 from assay.workbench.project.service import Service, gold_path, stored_name
 from assay.workbench.scoring.engine_fit import refuse_other_documents
-from assay.workbench.scoring.history import KeptRun, keep, latest_runs, run_records
+from assay.workbench.scoring.history import StoredRun, latest_runs, run_records, store_run
 from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import score, verdict_on
@@ -174,7 +174,7 @@ class RunQueue:
             self._lock.notify_all()
             return self._with_progress(job)
 
-    def again(self, gold: str, *, by: str) -> list[RunJob]:
+    def run_again(self, gold: str, *, by: str) -> list[RunJob]:
         """Count what was judged since, and run the engines again whose latest run on a set is
         older than that: one press for what would be four."""
         dataset = gold_path(self._service, gold)
@@ -237,7 +237,7 @@ class RunQueue:
                 before += not other.is_over
             return msgspec.structs.replace(job, ahead=before)
         if job.state == "running":
-            return msgspec.structs.replace(job, done=min(_noted(self._note(job)), job.total))
+            return msgspec.structs.replace(job, done=min(_read_notes(self._note(job)), job.total))
         return job
 
     def _note(self, job: RunJob) -> Path:
@@ -302,17 +302,17 @@ class RunQueue:
         task = Job(score_order, (order,), settings.run_timeout, quiet_of(settings))
         results = self._answer(task)
         results = _with_gates(service, results, name, job.engine, order.gold)
-        kept = keep(service, results, path, job.engine)
+        kept = store_run(service, results, path, job.engine)
         self._ask_second(kept, path, by=job.by)
         return kept.id
 
-    def _ask_second(self, kept: KeptRun, path: Path, *, by: str) -> None:
+    def _ask_second(self, run: StoredRun, path: Path, *, by: str) -> None:
         """By the policy of the set a second judge is asked, where the verdict rests on one."""
         with contextlib.suppress(AssayError):
             if read_policy(path).second == "never":
                 return
             if found := verdict_risk(
-                self._service, kept, verdict_today(self._service, kept, settle=False)
+                self._service, run, verdict_today(self._service, run, settle=False)
             ):
                 ask_second_judge(self._service, path, found.pairs, by=by)
 
@@ -363,7 +363,7 @@ def _fits(service: Service, gold: str, engine: str) -> bool:
             return False
         return True
 
-    return computed(("fits", service.store.address, path, engine, state), fits)
+    return compute_once(("fits", service.store.address, path, engine, state), fits)
 
 
 def _with_gates(
@@ -404,7 +404,7 @@ def score_order(order: _ScoreOrder) -> Results:
     return score(request, progress=noted).results
 
 
-def _noted(notes: Path) -> int:
+def _read_notes(notes: Path) -> int:
     try:
         return int(notes.read_text(encoding="ascii") or 0)
     except (OSError, ValueError):

@@ -15,7 +15,7 @@ from assay.core.files import write_atomic
 from assay.core.results import Gate, GoldenResults, Results, Verdict
 from assay.core.results_file import encode, to_json
 from assay.gold.rows import has_log
-from assay.workbench.deciding.baseline import against, read_baseline, stale_reason
+from assay.workbench.deciding.baseline import change_from_baseline, read_baseline, stale_reason
 from assay.workbench.project.output_files import refuse_output
 from assay.workbench.scoring.engine_fit import refuse_other_documents
 from assay.workbench.scoring.graded import score_graded
@@ -90,15 +90,15 @@ def _with_configured_engine(request: ScoreRequest) -> ScoreRequest:
 def _with_baseline_and_verdict(scored: Scored, request: ScoreRequest) -> Scored:
     """The results with their change against the baseline and the verdict of the gates."""
     results, warnings = scored.results, list(scored.warnings)
-    then = read_baseline(request.baseline, golden=isinstance(results, GoldenResults))
-    if then is not None and request.baseline is not None:
-        change = against(results, then, request.baseline)
+    baseline = read_baseline(request.baseline, golden=isinstance(results, GoldenResults))
+    if baseline is not None and request.baseline is not None:
+        change = change_from_baseline(results, baseline, request.baseline)
         if change.stale:
             warnings.append(f"the baseline is stale: {change.stale}")
         results = msgspec.structs.replace(results, baseline=change)
     if request.gates or isinstance(results, GoldenResults):
         gates, dataset = request.gates, request.dataset
-        verdict = verdict_against(results, gates, then, settle=False, dataset=dataset)
+        verdict = verdict_against(results, gates, baseline, settle=False, dataset=dataset)
         results = msgspec.structs.replace(results, verdict=verdict)
     return Scored(results=results, warnings=tuple(warnings), failed=scored.failed)
 
@@ -114,14 +114,14 @@ def verdict_on(
     """The verdict of the gates, against the baseline in a file. With `settle`, an inconclusive
     verdict lists the fewest judgments that are expected to decide it. With the `dataset`, the
     verdict says whether it depends on the unchecked votes of one judge."""
-    then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
-    return verdict_against(results, gates, then, settle=settle, dataset=dataset)
+    recorded = read_baseline(baseline, golden=isinstance(results, GoldenResults))
+    return verdict_against(results, gates, recorded, settle=settle, dataset=dataset)
 
 
 def verdict_against(
     results: Results,
     gates: Sequence[Gate],
-    then: Results | None,
+    baseline: Results | None,
     *,
     settle: bool = True,
     dataset: Path | None = None,
@@ -130,10 +130,10 @@ def verdict_against(
     from assay.evaluation.gates import decide
     from assay.judging.next import with_judgments
 
-    verdict = decide(results, gates, then, stale=stale_reason(results, then))
+    verdict = decide(results, gates, baseline, stale=stale_reason(results, baseline))
     if dataset is not None:
-        verdict = _with_single_judge_risk(verdict, results, dataset, gates, then)
-    return with_judgments(verdict, results, then) if settle else verdict
+        verdict = _with_single_judge_risk(verdict, results, dataset, gates, baseline)
+    return with_judgments(verdict, results, baseline) if settle else verdict
 
 
 def _with_single_judge_risk(
@@ -141,7 +141,7 @@ def _with_single_judge_risk(
     results: Results,
     dataset: Path,
     gates: Sequence[Gate],
-    then: Results | None,
+    baseline: Results | None,
 ) -> Verdict:
     """The verdict with the judge on whose votes alone it depends. Most sets have no log of votes,
     and cost nothing."""
@@ -150,7 +150,7 @@ def _with_single_judge_risk(
     from assay.evaluation.gates import decide
     from assay.workbench.deciding.single_judge_risk import with_single_judge_risk
 
-    stale = stale_reason(results, then)
+    stale = stale_reason(results, baseline)
     return with_single_judge_risk(
-        verdict, results, dataset, lambda again: decide(again, gates, then, stale=stale)
+        verdict, results, dataset, lambda again: decide(again, gates, baseline, stale=stale)
     )

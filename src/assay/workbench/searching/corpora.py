@@ -243,7 +243,7 @@ def more_like(
 _UNUSUAL = re.compile(r"[^\w.-]|^[^\w]")
 
 
-def corpus_at_hand(corpus: str, *, say: Say = lambda text: None) -> str:
+def imported_corpus(corpus: str, *, say: Say = lambda text: None) -> str:
     """A name, or the path of a frozen file, that every verb understands. Documents that lie in a
     file or folder are read into the workspace, beside its corpora and not among them, and read
     again when they have changed."""

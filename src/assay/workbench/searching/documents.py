@@ -278,7 +278,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def _words(
-    query: str, opened: OpenCorpus, document: Document, members: Sequence[Document]
+    query: str, corpus: OpenCorpus, document: Document, members: Sequence[Document]
 ) -> Words:
     """The words of the query in the forms that the page has them, and those that the search showed
     beside the result."""
@@ -286,8 +286,8 @@ def _words(
     if not asked.strip():
         return frozenset()
     shown = [text for member in members for text in (member.text, *member.fields.values())]
-    _, found = opened.engine.snippet(asked, document)
-    return frozenset((*passages(asked, document, shown=shown).words, *found))
+    _, found = corpus.engine.snippet(asked, document)
+    return frozenset((*passages(asked, document, shown_texts=shown).words, *found))
 
 
 def _sections(
@@ -301,14 +301,16 @@ def _sections(
         if not text or (name == "summary" and first_field(document, *OPINION["conclusion"])):
             continue
         derived = name == "summary" or not document.fields.get(fields[0], "").strip()
-        paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
+        paragraphs = tuple(_paragraphs(text, words, _named_documents(text, cited)))
         sections.append(DocumentSection(name=name, paragraphs=paragraphs, derived=derived))
     for name, text in document.fields.items():
         if name not in SHOWN_ELSEWHERE and text.strip():
-            paragraphs = tuple(_paragraphs(text, words, _with_named(text, cited)))
+            paragraphs = tuple(_paragraphs(text, words, _named_documents(text, cited)))
             sections.append(DocumentSection(name=name, paragraphs=paragraphs))
     if document.text.strip():
-        whole = tuple(_paragraphs(document.text, words, _with_named(document.text, cited, targets)))
+        whole = tuple(
+            _paragraphs(document.text, words, _named_documents(document.text, cited, targets))
+        )
         sections.append(DocumentSection(name="text", paragraphs=whole))
     return tuple(sections)
 
@@ -364,17 +366,17 @@ def marked(text: str, words: Sequence[str]) -> tuple[Piece, ...]:
     return tuple(_marked(CONTROL.sub(" ", text), frozenset(word.lower() for word in words)))
 
 
-def _targets(opened: OpenCorpus, row: int) -> list[Target]:
+def _targets(corpus: OpenCorpus, row: int) -> list[Target]:
     """Where the text cites a document that is here, in the order of the text and apart."""
-    cited = opened.columns.citations_of(row).filter(status="resolved").sort("start")
+    cited = corpus.columns.citations_of(row).filter(status="resolved").sort("start")
     targets: list[Target] = []
     for begins, ends, rows in cited.select("start", "end", "targets").iter_rows():
         if begins >= (targets[-1][1] if targets else 0) and rows:
-            targets.append((begins, ends, opened.at(rows[0]).id))
+            targets.append((begins, ends, corpus.at(rows[0]).id))
     return targets
 
 
-def _with_named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
+def _named_documents(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
     """With the places where the number of a cited document stands, such as "(83-116)", beside
     those that are known."""
     ids = sorted((id for id in cited if re.search(r"\d\W\d", id)), key=len, reverse=True)
@@ -420,7 +422,7 @@ def _path(document: Document) -> tuple[str, ...]:
 
 
 def _parts(
-    opened: OpenCorpus, unit: ReadingUnit, members: Sequence[Document], row: int, words: Words
+    corpus: OpenCorpus, unit: ReadingUnit, members: Sequence[Document], row: int, words: Words
 ) -> tuple[DocumentPart, ...]:
     """A row of a table is read in its table."""
     parts = []
@@ -434,7 +436,7 @@ def _parts(
         table = _table(member)
         if table and is_own:
             table = msgspec.structs.replace(table, here=_row_number(asked) - 1)
-        targets = _targets(opened, other)
+        targets = _targets(corpus, other)
         moment = member.locator.moment if member.locator else None
         parts.append(
             DocumentPart(
@@ -478,17 +480,17 @@ def _table(document: Document) -> DocumentTable | None:
     return DocumentTable(title=cells.title, header=filled(cells.header), rows=filled(cells.rows))
 
 
-def _neighbour(opened: OpenCorpus, row: int | None) -> DocumentLink | None:
-    return None if row is None else _link(opened, opened.at(row).id)
+def _neighbour(corpus: OpenCorpus, row: int | None) -> DocumentLink | None:
+    return None if row is None else _link(corpus, corpus.at(row).id)
 
 
 # ── what is around it ─────────────────────────────────────────────────────────────────────────────
 
 
-def _link(opened: OpenCorpus, doc_id: str) -> DocumentLink:
-    row = opened.corpus.row(doc_id)
+def _link(corpus: OpenCorpus, doc_id: str) -> DocumentLink:
+    row = corpus.corpus.row(doc_id)
     assert row is not None, doc_id
-    columns = opened.columns
+    columns = corpus.columns
     return DocumentLink(doc_id=doc_id, title=columns.titles[row] or doc_id, date=columns.dates[row])
 
 
@@ -502,10 +504,10 @@ def _unresolved(columns: Columns, row: int) -> tuple[UnresolvedCitation, ...]:
     )
 
 
-def _versions(opened: OpenCorpus, row: int) -> tuple[Version, ...]:
+def _versions(corpus: OpenCorpus, row: int) -> tuple[Version, ...]:
     """The same moment of the same section of the same law at other times, the newest first; empty
     where there is one."""
-    columns = opened.columns
+    columns = corpus.columns
     places = columns.places
     if not places["locator.section"][row] or not columns.law_ids.numbers[row]:
         return ()
@@ -520,7 +522,7 @@ def _versions(opened: OpenCorpus, row: int) -> tuple[Version, ...]:
         ("here", places["valid_from"][other], places["valid_to"][other]) for other in rows
     )
     versions = [
-        Version(doc_id=opened.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
+        Version(doc_id=corpus.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
         for other, (begins, ends) in zip(rows, held, strict=True)
     ]
     return tuple(sorted(versions, key=lambda version: version.valid_from, reverse=True))

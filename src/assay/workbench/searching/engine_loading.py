@@ -78,20 +78,22 @@ def index_into(
     )
 
 
-def _beside(own: Run, there: Run, gold: GoldSet, dataset: Path) -> tuple[MeasureBeside, ...]:
+def _beside(
+    own_run: Run, their_run: Run, gold: GoldSet, dataset: Path
+) -> tuple[MeasureBeside, ...]:
     measures = measures_of_set(gold, dataset)
-    figures = [evaluate(run, gold, measures).overall.means for run in (own, there)]
+    figures = [evaluate(run, gold, measures).overall.means for run in (own_run, their_run)]
     return tuple(
         MeasureBeside(measure=measure, own=figures[0][measure], there=figures[1][measure])
         for measure in measures
     )
 
 
-def _same(own: Run, there: Run, gold: GoldSet) -> float | None:
+def _same(own_run: Run, their_run: Run, gold: GoldSet) -> float | None:
     """The mean share of the first ten hits that both have."""
     shares = []
     for query in gold.query_ids:
-        first, second = (set(run.doc_ids(query)[:10]) for run in (own, there))
+        first, second = (set(run.doc_ids(query)[:10]) for run in (own_run, their_run))
         if first or second:
             shares.append(len(first & second) / max(len(first), len(second)))
     return sum(shares) / len(shares) if shares else None

@@ -25,7 +25,7 @@ from assay.law.he import law_key
 from assay.law.matching import normal_laws
 from assay.law.parse import parse
 from assay.law.versions import NOT_YET, SUPERSEDED, normal_date
-from assay.workbench.project.cache import Remembered
+from assay.workbench.project.cache import RecentValues
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -46,7 +46,7 @@ MOST_YEARS = 400  # years that are drawn
 AMONG = "Nothing among the documents that pass the filters answers the question."
 
 
-class NonePasses(InputError):
+class NothingPasses(InputError):
     """The filters leave nothing."""
 
 
@@ -127,9 +127,9 @@ class TextColumn:
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
         return [(self.names[at], int(counts[at])) for at in order]
 
-    def holding(self, wanted: str) -> Mask:
+    def holding(self, text: str) -> Mask:
         """The rows that have it, whatever its case."""
-        folded = wanted.casefold()
+        folded = text.casefold()
         held = [bool(name) and name.casefold() == folded for name in self.names]
         return np.asarray(np.array(held, bool)[self.numbers])
 
@@ -153,7 +153,7 @@ class Columns:
     citing: Numbers  # the row of each of them
     of_law: Mask  # whether a place of the law is cited
     degrees: dict[str, Numbers]  # how many documents each `cites` and is `cited_by`
-    _masks: Remembered[Filters, Mask] = field(default_factory=lambda: Remembered(KEPT_MASKS))
+    _masks: RecentValues[Filters, Mask] = field(default_factory=lambda: RecentValues(KEPT_MASKS))
 
     def citations_of(self, row: int) -> pl.DataFrame:
         start, end = np.searchsorted(self.citing, [row, row + 1])
@@ -166,7 +166,7 @@ class Columns:
             return None
         mask = self._masks.of(filters, lambda: _mask(self, filters))
         if not mask.any():
-            raise NonePasses(
+            raise NothingPasses(
                 "no document of the corpus passes these filters",
                 hint=_filter_hint(self, filters),
             )
@@ -175,7 +175,7 @@ class Columns:
 
 # ── reading them ──────────────────────────────────────────────────────────────────────────────────
 
-_kept = Remembered[tuple[str, str], Columns](KEPT_COLUMNS)
+_kept = RecentValues[tuple[str, str], Columns](KEPT_COLUMNS)
 _one_at_a_time = threading.Lock()
 
 
@@ -206,13 +206,13 @@ def acts_of(corpus: Corpus) -> list[str]:
 
 
 def _read_columns(corpus: Corpus) -> Columns:
-    said = [
+    citations_of_document = [
         pl.col("metadata").str.json_path_match(f"$.{key}").alias(f"said.{key}")
         for key in (*TOPIC_KEYS, *LAW_KEYS, "law_names", "date")
     ]
     located = [name for name in corpus.frame.collect_schema() if name.startswith("locator.")]
     frame = corpus.frame.select(
-        "title", "language", "year", "valid_from", "valid_to", *located, *said
+        "title", "language", "year", "valid_from", "valid_to", *located, *citations_of_document
     ).collect()
     citations = corpus.citations.collect()
     cited = _text_column(citations["normal"])
@@ -254,11 +254,11 @@ def _text_column(values: pl.Series) -> TextColumn:
     return TextColumn(names=tuple(names), numbers=numbers)
 
 
-def _of_law(columns: Columns, wanted: str) -> Mask:
+def _of_law(columns: Columns, law: str) -> Mask:
     """The rows of a law in any spelling: 'kuntalain', 'KuntaL', 'kuntalaki (410/2015)'; or by what
     else it is called, as 'hankintalaki'."""
-    numbers, names = normal_laws((wanted,))
-    key = law_key(wanted)
+    numbers, names = normal_laws((law,))
+    key = law_key(law)
 
     def fits(name: str) -> bool:
         own_numbers, own_names = normal_laws((name,))
@@ -328,21 +328,23 @@ def _filter_hint(columns: Columns, filters: Filters) -> str:
         "language": columns.languages.counts(every),
         "statute": _statutes(columns, every),
     }
-    told = []
+    sentences = []
     for name, counts in known.items():
         wanted = getattr(filters, name)
         if wanted and not _mask(columns, Filters(**{name: wanted})).any():
             values = ", ".join(value for value, _ in counts[:MOST_CHOICES])
-            told.append(f"Known for {name}: {values or 'none'}.")
+            sentences.append(f"Known for {name}: {values or 'none'}.")
     years = columns.years[columns.years >= 0]
     if filters.years and not _mask(columns, Filters(years=filters.years)).any():
-        told.append(f"Years here: {years.min()} to {years.max()}." if len(years) else "No years.")
-    if filters.as_of and not told:
-        told.append(_when_they_hold(columns, filters))
-    return " ".join(told) or "Leave out some of topic, law, statute, year, language and day."
+        sentences.append(
+            f"Years here: {years.min()} to {years.max()}." if len(years) else "No years."
+        )
+    if filters.as_of and not sentences:
+        sentences.append(_outside_validity(columns, filters))
+    return " ".join(sentences) or "Leave out some of topic, law, statute, year, language and day."
 
 
-def _when_they_hold(columns: Columns, filters: Filters) -> str:
+def _outside_validity(columns: Columns, filters: Filters) -> str:
     """Of what passes but for the day: that it had not begun, or had ended."""
     rows = np.flatnonzero(_mask(columns, replace(filters, as_of="")))
     periods = standings_of(str(columns.corpus.data_folder)).periods
@@ -389,10 +391,10 @@ def choices(
     years = columns.years[columns.years >= 0]
     found = len(columns.years[rows]) if passing else 0
     return Choices(
-        topics=_offered(columns.topics.counts(rows), filters.topic, found),
-        statutes=_offered(_statutes(columns, rows), filters.statute, found),
-        laws=_offered(columns.laws.counts(rows), filters.law, found),
-        languages=_offered(columns.languages.counts(rows), filters.language, found),
+        topics=_offered_choices(columns.topics.counts(rows), filters.topic, found),
+        statutes=_offered_choices(_statutes(columns, rows), filters.statute, found),
+        laws=_offered_choices(columns.laws.counts(rows), filters.law, found),
+        languages=_offered_choices(columns.languages.counts(rows), filters.language, found),
         years=_by_year(columns.years[rows], years, filters),
         first_year=int(years.min()) if len(years) else None,
         last_year=int(years.max()) if len(years) else None,
@@ -400,9 +402,11 @@ def choices(
     )
 
 
-def _offered(counts: Sequence[tuple[str, int]], chosen: str, found: int) -> tuple[Choice, ...]:
-    """`found` rows pass the filters, so all of them have what is chosen: also where it is written
-    otherwise than in the documents, or in too few of them to be offered."""
+def _offered_choices(
+    counts: Sequence[tuple[str, int]], chosen: str, matching: int
+) -> tuple[Choice, ...]:
+    """`matching` rows pass the filters, so all of them have what is chosen: also where it is
+    written otherwise than in the documents, or in too few of them to be offered."""
     known = [
         Choice(value=value, documents=count, chosen=value.casefold() == chosen.casefold())
         for value, count in counts
@@ -410,7 +414,7 @@ def _offered(counts: Sequence[tuple[str, int]], chosen: str, found: int) -> tupl
     offered = known[:MOST_CHOICES]
     if chosen and not any(choice.chosen for choice in offered):
         of_it = next((choice for choice in known if choice.chosen), None)
-        offered.insert(0, of_it or Choice(value=chosen, documents=found, chosen=True))
+        offered.insert(0, of_it or Choice(value=chosen, documents=matching, chosen=True))
     return tuple(offered) if len(offered) > 1 or chosen else ()
 
 
@@ -423,13 +427,13 @@ def _statutes(columns: Columns, rows: Mask | Numbers) -> list[tuple[str, int]]:
     return [(name, count) for name, count in counts if count > 1]
 
 
-def _by_year(found: Numbers, known: Numbers, filters: Filters) -> tuple[Choice, ...]:
+def _by_year(matching: Numbers, known: Numbers, filters: Filters) -> tuple[Choice, ...]:
     if not len(known) or known.min() == known.max():
         return ()
     first, last = int(known.min()), int(known.max())
     if last - first > MOST_YEARS:
         return ()
-    counts = np.bincount(found[found >= 0] - first, minlength=last - first + 1)
+    counts = np.bincount(matching[matching >= 0] - first, minlength=last - first + 1)
     begin, end = filters.years or (first, last)
     return tuple(
         Choice(value=str(year), documents=int(counts[year - first]), chosen=begin <= year <= end)

@@ -137,7 +137,7 @@ def reader_named(name: str, home: Path | None) -> Reader:
         if is_corpus(name, home):
             return _imported(name, home, corpus_named(name, home).fingerprint)
         require_corpus(Path(name))
-        return _of_file(Path(name), _stamp(Path(name)))
+        return _reader_of_file(Path(name), _stamp(Path(name)))
 
 
 @lru_cache(maxsize=8)
@@ -161,7 +161,7 @@ def _imported(name: str, home: Path | None, fingerprint: str) -> Reader:
 
 
 @lru_cache(maxsize=8)
-def _of_file(path: Path, stamp: Stamp) -> Reader:
+def _reader_of_file(path: Path, stamp: Stamp) -> Reader:
     every = {document.id: document for document in documents(path)}
     known = list(every.values())
     return Reader(
@@ -176,19 +176,19 @@ def _changed(
     get: Callable[[str], Document | None],
 ) -> Callable[[str, str], tuple[str, ...]]:
     @lru_cache(maxsize=100_000)
-    def changed(doc_id: str, seen: str) -> tuple[str, ...]:
+    def changed(doc_id: str, fingerprint: str) -> tuple[str, ...]:
         document = get(doc_id)
-        return changed_parts(seen, document) if document is not None else ()
+        return changed_parts(fingerprint, document) if document is not None else ()
 
     return changed
 
 
-def _with_words(every: list[Document], asked: str) -> list[str]:
+def _with_words(documents: list[Document], asked: str) -> list[str]:
     """A file has no index: the documents with most of the words."""
     words = set(_WORDS.findall(asked.lower()))
     counts = {
         document.id: len(words & set(_WORDS.findall(f"{document.title} {document.text}".lower())))
-        for document in every
+        for document in documents
     }
     best = sorted((doc_id for doc_id in counts if counts[doc_id]), key=lambda id: -counts[id])
     return [*([asked.strip()] if asked.strip() in counts else []), *best][:MOST_FOUND]

@@ -33,7 +33,7 @@ from assay.workbench.searching.filters import (
     NO_FILTERS,
     Choices,
     Columns,
-    NonePasses,
+    NothingPasses,
     Numbers,
     choices,
 )
@@ -69,15 +69,15 @@ SIGNALS = {
 }
 
 
-def reasons(found: FoundDocument) -> tuple[Reason, ...]:
+def reasons(document: FoundDocument) -> tuple[Reason, ...]:
     """The strongest first; what says little is left out, unless nothing says more."""
     every = []
     for signal, (kind, some, strong) in SIGNALS.items():
-        value = found.signals.get(signal, 0.0)
+        value = document.signals.get(signal, 0.0)
         if value <= 0:
             continue
         strength: Strength = "strong" if value >= strong else "some" if value >= some else "little"
-        words = {"words": tuple(found.words[:8]), "citations": tuple(found.citations[:8])}
+        words = {"words": tuple(document.words[:8]), "citations": tuple(document.citations[:8])}
         every.append(
             Reason(kind=kind, strength=strength, value=round(value, 2), words=words.get(kind, ()))
         )
@@ -186,38 +186,40 @@ def corpus_for(service: Service, corpus: str) -> OpenCorpus:
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def search_page(service: Service, asked: SearchRequest, *, reader: str = "") -> ResultPage:
+def search_page(service: Service, request: SearchRequest, *, reader: str = "") -> ResultPage:
     """One page of results with all that is shown beside it. Without a corpus, the largest that
     is indexed, of those in the language of the question, or else of the reader."""
     begun = time.perf_counter()
     rows = corpus_rows(service.home)
-    chosen = _chosen_corpus(service, rows, asked, reader)
+    chosen = _chosen_corpus(service, rows, request, reader)
     if chosen is None:
-        return ResultPage(asked=asked, state="bare")
-    query = asked.query.strip()[:MOST_QUERY]
-    asked = msgspec.structs.replace(asked, corpus=chosen.name, query=query, page=max(asked.page, 1))
+        return ResultPage(asked=request, state="bare")
+    query = request.query.strip()[:MOST_QUERY]
+    request = msgspec.structs.replace(
+        request, corpus=chosen.name, query=query, page=max(request.page, 1)
+    )
     if not chosen.indexed:
-        return ResultPage(asked=asked, state="unindexed")
+        return ResultPage(asked=request, state="unindexed")
     opened = corpus_for(service, chosen.name)
     try:
-        page = _search_results(opened, asked) if query else _list_filtered(opened, asked)
-    except NonePasses:
+        page = _search_results(opened, request) if query else _list_filtered(opened, request)
+    except NothingPasses:
         every = np.arange(len(opened.columns.titles))
-        left = choices(opened.columns, every, asked.filters, passing=False)
-        page = ResultPage(asked=asked, state="filtered", choices=left)
+        left = choices(opened.columns, every, request.filters, passing=False)
+        page = ResultPage(asked=request, state="filtered", choices=left)
     millis = (time.perf_counter() - begun) * 1000
     return msgspec.structs.replace(page, millis=round(millis, 1))
 
 
 def _chosen_corpus(
-    service: Service, rows: Sequence[CorpusRow], asked: SearchRequest, reader: str
+    service: Service, rows: Sequence[CorpusRow], request: SearchRequest, reader: str
 ) -> CorpusRow | None:
-    if asked.corpus:
-        found = next((row for row in rows if row.name == asked.corpus), None)
+    if request.corpus:
+        found = next((row for row in rows if row.name == request.corpus), None)
         if found is None:
-            raise NotHere(f"no corpus {asked.corpus!r}")
+            raise NotHere(f"no corpus {request.corpus!r}")
         return found
-    language = asked.filters.language or detect(asked.query) or reader
+    language = request.filters.language or detect(request.query) or reader
     indexed = [row for row in rows if row.indexed]
     if len(indexed) > 1 and language:
         spoken = [row for row in indexed if language_of(service, row.name) == language]
@@ -229,18 +231,18 @@ def language_of(service: Service, corpus: str) -> str:
     return filtering.language_of(corpus_named(corpus, service.home))
 
 
-def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
-    columns = opened.columns
-    allowed = columns.allowed(asked.filters)
-    day = asked.filters.as_of
-    hits = opened.engine.search(
-        asked.query, DEEPEST, allowed=allowed, explain=True, as_of=day, texts=False
+def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
+    columns = corpus.columns
+    allowed = columns.allowed(request.filters)
+    day = request.filters.as_of
+    hits = corpus.engine.search(
+        request.query, DEEPEST, allowed=allowed, explain=True, as_of=day, texts=False
     )
     if not hits:
         every = np.arange(len(columns.titles)) if allowed is None else np.flatnonzero(allowed)
-        offered = choices(columns, every, asked.filters)
+        offered = choices(columns, every, request.filters)
         return ResultPage(
-            asked=asked,
+            asked=request,
             state="nothing",
             choices=offered,
             missing=hits.missing,
@@ -248,12 +250,12 @@ def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
             unknown=hits.unknown,
             corrected=hits.corrected or {},
         )
-    at = _page(asked, len(hits))
+    at = _page(request, len(hits))
     start = (at.page - 1) * PAGE
     found = found_documents(
-        hits, opened.engine, asked.query, opened.get, start=start, stop=start + PAGE, as_of=day
+        hits, corpus.engine, request.query, corpus.get, start=start, stop=start + PAGE, as_of=day
     )
-    behind = less_likely(opened.engine.asked(asked.query)[0], hits)
+    behind = less_likely(corpus.engine.asked(request.query)[0], hits)
     likely = sum(
         (hit.score or 0) >= LIKELY and not is_behind
         for hit, is_behind in zip(hits, behind, strict=True)
@@ -261,13 +263,13 @@ def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
     return ResultPage(
         asked=at,
         state="refused" if hits.abstained else "found",
-        results=tuple(map(partial(_result, opened, likely), found)),
+        results=tuple(map(partial(_result, corpus, likely), found)),
         pages=_pages(len(hits)),
         total=len(hits),
         likely=likely,
-        choices=choices(columns, _rows(opened, hits), asked.filters),
-        by_words=opened.engine.is_by_words,
-        is_older=opened.engine.is_older,
+        choices=choices(columns, _rows(corpus, hits), request.filters),
+        by_words=corpus.engine.is_by_words,
+        is_older=corpus.engine.is_older,
         missing=hits.missing,
         here=hits.here,
         calibrated=hits.calibrated,
@@ -276,24 +278,24 @@ def _search_results(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
     )
 
 
-def _list_filtered(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
+def _list_filtered(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
     """What passes the filters, the newest first; nothing where nothing is asked."""
-    columns = opened.columns
-    allowed = columns.allowed(asked.filters)
+    columns = corpus.columns
+    allowed = columns.allowed(request.filters)
     if allowed is None:
         every = np.arange(len(columns.titles))
-        offered = choices(columns, every, asked.filters)
-        return ResultPage(asked=asked, state="start", total=len(every), choices=offered)
+        offered = choices(columns, every, request.filters)
+        return ResultPage(asked=request, state="start", total=len(every), choices=offered)
     rows = np.flatnonzero(allowed)
     order = sorted(rows.tolist(), key=lambda row: columns.dates[row], reverse=True)
-    at = _page(asked, len(order))
+    at = _page(request, len(order))
     start = (at.page - 1) * PAGE
     results = [
         _with_document(
-            opened, _listed_result(opened, rank, document, asked.filters.as_of), document
+            corpus, _listed_result(corpus, rank, document, request.filters.as_of), document
         )
         for rank, document in enumerate(
-            map(opened.at, order[start : start + PAGE]), start=start + 1
+            map(corpus.at, order[start : start + PAGE]), start=start + 1
         )
     ]
     return ResultPage(
@@ -302,32 +304,32 @@ def _list_filtered(opened: OpenCorpus, asked: SearchRequest) -> ResultPage:
         results=tuple(results),
         pages=_pages(len(order)),
         total=len(order),
-        choices=choices(columns, rows, asked.filters),
+        choices=choices(columns, rows, request.filters),
     )
 
 
-def _listed_result(opened: OpenCorpus, rank: int, document: Document, day: str) -> Result:
-    status = opened.engine.status(document.id, day)
+def _listed_result(corpus: OpenCorpus, rank: int, document: Document, day: str) -> Result:
+    status = corpus.engine.status(document.id, day)
     title = marked(document.title, status, document.language)
     return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
 
 
-def _page(asked: SearchRequest, total: int) -> SearchRequest:
+def _page(request: SearchRequest, total: int) -> SearchRequest:
     """The page asked for, or the last there is."""
-    return msgspec.structs.replace(asked, page=min(asked.page, _pages(total)))
+    return msgspec.structs.replace(request, page=min(request.page, _pages(total)))
 
 
 def _pages(total: int) -> int:
     return max(1, -(-total // PAGE))
 
 
-def _rows(opened: OpenCorpus, hits: Iterable[Hit]) -> Numbers:
-    rows = (opened.corpus.row(hit.doc_id) for hit in hits)
+def _rows(corpus: OpenCorpus, hits: Iterable[Hit]) -> Numbers:
+    rows = (corpus.corpus.row(hit.doc_id) for hit in hits)
     return np.array([row for row in rows if row is not None], np.int64)
 
 
-def _result(opened: OpenCorpus, likely: int, found: FoundDocument) -> Result:
-    document = opened.get(found.doc_id)
+def _result(corpus: OpenCorpus, likely: int, found: FoundDocument) -> Result:
+    document = corpus.get(found.doc_id)
     result = Result(
         rank=found.rank,
         doc_id=found.doc_id,
@@ -344,19 +346,19 @@ def _result(opened: OpenCorpus, likely: int, found: FoundDocument) -> Result:
         why=found.why,
         less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
     )
-    return _with_document(opened, result, document)
+    return _with_document(corpus, result, document)
 
 
-def _with_document(opened: OpenCorpus, result: Result, document: Document) -> Result:
+def _with_document(corpus: OpenCorpus, result: Result, document: Document) -> Result:
     """With what the document says of itself. A passage that its question or answer has is not
     repeated."""
-    columns = opened.columns
-    row = opened.corpus.row(document.id) or 0
+    columns = corpus.columns
+    row = corpus.corpus.row(document.id) or 0
     fields = document.fields
     question = fields.get(readable_part(document, *QUESTIONS), "").strip()
     answer = result.answer or fields.get(readable_part(document, *ANSWERS), "").strip()
     passage = result.passage or ("" if answer else document.text)
-    repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
+    repeated = _without_marks(passage.removesuffix(" …")) in _without_marks(f"{question} {answer}")
     return msgspec.structs.replace(
         result,
         title=result.title or document.title or document.id,
@@ -399,7 +401,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return whole if len(whole) <= longest else whole[:longest].rsplit(" ", 1)[0] + " …"
 
 
-def _bare(text: str) -> str:
+def _without_marks(text: str) -> str:
     return re.sub(r"\W+", " ", text).strip().casefold()
 
 
@@ -458,7 +460,7 @@ def found_page(
         unsure = bool(best) and not best.abstained
         hidden = filtering.what_is_hidden(opened.columns, best if unsure else [], filters)
         note = f"{note} {hidden}".lstrip()
-    items = [_as_known(opened, hit) if day else hit for hit in found]
+    items = [_as_found_document(opened, hit) if day else hit for hit in found]
     if any(hit.status == ACT_ALONE for hit in items):
         note = f"{note} {UNDATED}".lstrip()
     return FoundPage(
@@ -473,9 +475,9 @@ def found_page(
     )
 
 
-def _as_known(opened: OpenCorpus, hit: FoundDocument) -> FoundDocument:
+def _as_found_document(corpus: OpenCorpus, hit: FoundDocument) -> FoundDocument:
     """A provision is not called in force on a day where only its act is known to have been."""
-    if hit.status != IN_FORCE or opened.engine.is_dated(hit.doc_id):
+    if hit.status != IN_FORCE or corpus.engine.is_dated(hit.doc_id):
         return hit
     return msgspec.structs.replace(hit, status=ACT_ALONE)
 
