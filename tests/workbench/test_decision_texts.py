@@ -10,6 +10,7 @@ import pytest
 
 from assay.corpus.build import import_corpus
 from assay.store import Store
+from assay.web import api_calls
 from assay.workbench.judging.gold_sets import bootstrap_gold
 from assay.workbench.project.logs import import_decisions, import_searches
 from assay.workbench.project.service import Service
@@ -155,3 +156,20 @@ def test_totals_on_the_home_page_are_those_of_the_store(
     assert client.get("/api/overview").json()["searches"] == 3
     assert "3 searches" in client.get("/").text
     assert "assay_searches_kept 3\n" in client.get("/metrics").text
+
+
+def test_long_texts_are_read_apart_and_not_for_ever(
+    service: Service, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes long takes no turn from those who read pages, and is given up in time."""
+    client = local_client(service)
+    sent = {"id": "D", "at": "2026-05-31", "text": TEXT + " 1 § ja 2 §." * 2_000}
+    done = client.post("/api/decisions?corpus=first", json=sent)
+    assert done.status_code == 202
+    assert any("8012/19" in one["text"] for one in done.json()["citations"])
+    monkeypatch.setattr(api_calls, "READING_SECONDS", 0.01)
+    late = client.post("/api/decisions?corpus=first", json=sent)
+    assert late.status_code == 400
+    assert (
+        "could not be read: not done after 0.01 s\n  Nothing was recorded" in late.json()["error"]
+    )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal, get_args
 
 import msgspec
@@ -60,7 +61,14 @@ def citation_at(
 def is_all(text: str, start: int, end: int) -> bool:
     """Whether the text between `start` and `end` is all that a text says. Then a number that would
     be unsafe to read as a section in running text ("PL 21", "s. 12") is one."""
-    return not text[:start].strip() and not text[end:].strip(" .,:;?!")
+    first, last = _said(text)
+    return start <= first and last <= end
+
+
+@lru_cache(maxsize=1)  # all numbers of a text are asked about one after another
+def _said(text: str) -> tuple[int, int]:
+    """From where to where a text says something."""
+    return len(text) - len(text.lstrip()), len(text.rstrip(" .,:;?!"))
 
 
 class Scheme(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ mean nothing.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple, cast
@@ -501,7 +502,8 @@ def _read_letters(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> 
         return
     if numbered and "series" not in parts and 30 < int(parts["year"]) < 70:
         return  # "No. 45-123" is a bill, a permit, a resolution
-    if numbered and "series" not in parts and NO_FILE.search(match.string, 0, match.start()):
+    near = max(0, match.start() - _NO_FILE_REACH)
+    if numbered and "series" not in parts and NO_FILE.search(match.string, near, match.start()):
         return
     name = TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
     name = name.removesuffix(" and").removesuffix(" Advice")
@@ -628,6 +630,7 @@ NO_FILE = re.compile(
     r"(?i)\b(?:reso(?:lution|\.)|ord(?:inance|\.)|district|tract|permit|parcel|bill|measure"
     r"|contract|project|map|case|claim|invoice|account|policy|annexation|assessment)\s+$"
 )
+_NO_FILE_REACH = 40  # characters: the longest of these words, and blanks
 _AFTER_PAGE = re.compile(
     r"(?:,?\s+(?:at\s+)?(?:pp?\.\s*)?\d+(?:-\d+)?)?\s*[,;]?\s*(?:\(\d{4}\))?\s*[,;]?\s*[(\[]?\s*"
 )
@@ -644,12 +647,21 @@ _OPINION_REACH = 150  # characters before a number that may name the opinion (ta
 def mark_opinion_numbers(text: str, found: list[Citation]) -> list[Citation]:
     """The citations, with the numbers of opinions marked as such."""
     opinions = [one for one in found if one.kind == "opinion"]
+    starts = sorted(opinions, key=lambda opinion: opinion.start)
+    ends = sorted(opinions, key=lambda opinion: opinion.end)
     return [
-        _mark_opinion_number(text, one, opinions)
+        _mark_opinion_number(text, one, _next_to(one, starts, ends))
         if one.kind == "letter" and "series" not in one.parts
         else one
         for one in found
     ]
+
+
+def _next_to(one: Citation, starts: list[Citation], ends: list[Citation]) -> list[Citation]:
+    """The last opinion that ends before a number, and the first that begins after it."""
+    before = bisect_right(ends, one.start, key=lambda opinion: opinion.end)
+    after = bisect_left(starts, one.end, key=lambda opinion: opinion.start)
+    return [*ends[max(0, before - 1) : before], *starts[after : after + 1]]
 
 
 def _mark_opinion_number(text: str, one: Citation, opinions: list[Citation]) -> Citation:
@@ -695,6 +707,7 @@ _SAME = re.compile(
 # What shows that something else was cited before "Id.", which is not read here.
 _OTHER_SOURCE = re.compile(r"\bv\.|\bsupra\b|\bOps?\.|\bCode\b|\bCal\.|\bAct\b|\bActs?,|\b\d{4}\)")
 _SAME_REACH = 200  # characters from a citation to its "Id." (taste)
+_LONGEST_ROW = 50  # citations between two semicolons; taste
 # Parties to so many cases that nobody calls a case by them.
 _ANYBODY = {"People", "State", "California", "States", "Superior", "Court", "Inc.", "Corp.", "Co."}
 # A letter's own number stands at the head of its pages.
@@ -715,8 +728,7 @@ def pointing_back(
     yield from again
     cited = sorted([*found, *again], key=lambda citation: citation.end)
     for match in _SAME.finditer(text) if found else ():
-        before = [citation for citation in cited if citation.end <= match.start()]
-        meant = _meant(text, before, match)
+        meant = _meant(text, _near(cited, match.start()), match)
         if meant is None:
             continue
         if match["sub"]:  # another part of it
@@ -725,6 +737,14 @@ def pointing_back(
             yield written(text, meant.kind, parts, *match.span())
         else:
             yield _again(text, meant, *match.span())
+
+
+def _near(cited: list[Citation], at: int) -> list[Citation]:
+    """The citations of which the end is so near before a place that "Id." there may mean them, and
+    those in one row with them; `cited` is in the order of ends."""
+    first = bisect_left(cited, at - _SAME_REACH, key=lambda citation: citation.end)
+    last = bisect_right(cited, at, key=lambda citation: citation.end)
+    return cited[max(0, first - _LONGEST_ROW) : last]
 
 
 def _meant(text: str, before: list[Citation], match: re.Match[str]) -> Citation | None:
@@ -791,23 +811,26 @@ def _beside(text: str, before: list[Citation]) -> Iterator[Citation]:
 
 def _is_set_off(text: str, citation: Citation) -> bool:
     """Whether it is cited in brackets or as a sentence of its own."""
-    head, tail = text[max(0, citation.start - _REACH) : citation.start], text[citation.end :]
-    return bool(_OPENS.search(head) and _CLOSES.match(tail))
+    head = text[max(0, citation.start - _REACH) : citation.start]
+    return bool(_OPENS.search(head) and _CLOSES.match(text, citation.end))
 
 
 def _by_name(text: str, found: list[Citation]) -> Iterator[Citation]:
-    named = [(citation, names) for citation in found if (names := _names(citation))]
+    named = [citation for citation in found if _names(citation)]
+    later = sorted(named, key=lambda citation: citation.end, reverse=True)
+    called: dict[str, dict[str, Citation]] = {}  # by a name and the normal form
     for match in _SUPRA.finditer(text) if named else ():
+        while later and later[-1].end <= match.start():
+            citation = later.pop()
+            for name in _names(citation):
+                called.setdefault(name, {})[citation.normal] = citation
         head = _BEFORE_SUPRA.search(text, max(0, match.start() - _REACH), match.start())
-        words = set(TITLES.sub("", head["name"]).split()) if head else set()
-        fitting = {
-            citation.normal: citation
-            for citation, names in named
-            if citation.end <= match.start() and words & names
-        }
-        if head and len(fitting) == 1:
-            (meant,) = fitting.values()
-            if meant.end <= head.start():
+        words = TITLES.sub("", head["name"]).split() if head else []
+        fitting = [called[word] for word in words if word in called]
+        if head and fitting and all(len(each) == 1 for each in fitting):
+            meant, *others = (citation for each in fitting for citation in each.values())
+            is_one = all(other.normal == meant.normal for other in others)
+            if is_one and meant.end <= head.start():
                 yield _again(text, meant, head.start("name"), match.end())
 
 

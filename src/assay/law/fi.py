@@ -196,9 +196,23 @@ _BEFORE = re.compile(
     r"|(?P<that>luvun)\s+)?$",
     re.IGNORECASE,
 )
-# what such words end with: most numbers follow nothing of the kind, and are quickly passed over
-_MAY_END_HEAD = re.compile(r"(?:[^\W\d_]|[-.,)]|/\d{4})\s+$|\s{9}$")
-_HEAD_REACH = 16  # characters: a year, its slash and the spaces after it
+# Most numbers follow nothing of the kind, and are quickly passed over by their last word.
+_HEAD_ENDINGS = (
+    *BASE_FORMS,
+    *PAPERS,
+    *"luvun luku luvussa luv. l. ) sen koskevan koskevassa".split(),
+)
+_SHORT_LAST = re.compile(rf"(?<![\wåäö/-]){SHORT_NAME}(?::[a-zåäö]+)?$", re.IGNORECASE)
+_LAW_NUMBER = re.compile(r"/\d{4}$")
+_TITLE_OPENS = re.compile(r"(?:laki|asetus|lain|asetuksen)\s", re.IGNORECASE)
+# No head begins before these: a sign, a number that is neither a chapter nor of a law, and a
+# chapter that another number follows.
+_CHAPTER_WORD = r"(?:luku|luvun|luvussa|luv\.|l\.)"
+_WALL = re.compile(
+    rf"(?s:.*)(?:§|(?<![\w/])\d{{1,3}}\s+(?!\s|(?:[a-zåäö]\s+)?{_CHAPTER_WORD})"
+    r"|(?<!\w)(?:luku|luvun|luvussa|luv\.),?\s+(?=\d))",
+    re.IGNORECASE,
+)
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4},?\s*$")
@@ -208,19 +222,19 @@ _ITS_REACH = 200  # "sen 3 momentti" is of a section named so near
 _REACH = 120  # how far back the law that belongs to a section may begin
 # a number does not begin inside a word, a date, a fraction or another number
 _START = r"(?<![\wåäö§/])(?<!\d[.:,])"
-_RULES = [
-    (
-        kind,
-        re.compile(
-            {
-                "moment": rf"{_START}(?<!{DASH})(?:{core})",
-                "alone": f"{_START}(?:{core})",
-            }.get(kind, f"{_START}(?:{core}){_AFTER}"),
-            re.IGNORECASE,
-        ),
-    )
-    for kind, core in spelled("fi", PIECES)
-]
+# A list that ends in no sign is passed over whole, and not tried again from each of its numbers.
+_NO_SIGN = {"(?P<units>": "UNITS", "(?:(?P<same>": "NUMBERS"}
+
+
+def _rule(kind: str, core: str) -> re.Pattern[str]:
+    start = f"{_START}(?<!{DASH})" if kind == "moment" else _START
+    after = "" if kind in ("moment", "alone") else _AFTER
+    listed = kind != "of a short name" and next(filter(core.startswith, _NO_SIGN), "")
+    passed_over = f"|{PIECES[_NO_SIGN[listed]]}" if listed else ""
+    return re.compile(rf"{start}(?:(?P<core>{core}){after}{passed_over})", re.IGNORECASE)
+
+
+_RULES = [(kind, _rule(kind, core)) for kind, core in spelled("fi", PIECES)]
 # a name and a section without a sign: the forms of the name, the number, and what may follow
 _FULL_NAME = tuple(form for forms in ENDINGS.values() for form in forms[:2])
 _SHORT_UNIT = r"\d{1,3}(?:\s?[a-zåäö](?![\wåäö]))?(?:\.\d{1,2})?"
@@ -329,6 +343,7 @@ def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
         )
         for kind, pattern in _RULES
         for match in pattern.finditer(text)
+        if match["core"]
     ]
     kept: list[_SpellingMatch] = []
     for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
@@ -340,9 +355,7 @@ def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
 
 
 def _words_before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
-    begin = max(0, match.start() - _REACH)
-    if not _MAY_END_HEAD.search(text, max(begin, match.start() - _HEAD_REACH), match.start()):
-        begin = match.start()
+    begin = _head_begin(text, match.start())
     head = _BEFORE.search(text, begin, match.start())
     if head is None or not (head["dotted"] or head["bent"]):
         return head
@@ -352,6 +365,25 @@ def _words_before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[s
         return head
     end = head.end("dotted") if head["dotted"] else head.end("bent")
     return _BEFORE.search(text, end, match.start())  # a word that is no law
+
+
+def _head_begin(text: str, at: int) -> int:
+    """The place from which the words before a number may belong to it; its own where none do."""
+    if not text[at - 1 : at].isspace():
+        return at
+    begin = max(0, at - _REACH)
+    wall = _WALL.match(text, begin, at)
+    # a number in brackets may be of a law, "(410/2015, 5 artikla)"
+    if wall and text.rfind("(", begin, wall.end()) <= text.rfind(")", begin, wall.end()):
+        begin = wall.end()
+    words = text[begin:at].split()
+    if not words:
+        return at
+    last = words[-1].rstrip(",")
+    may_end = last.lower().endswith(_HEAD_ENDINGS) or _LAW_NUMBER.search(last)
+    if may_end or _SHORT_LAST.search(last) or _TITLE_OPENS.search(text, begin, at):
+        return begin
+    return at
 
 
 def _base_form_of_title(name: str) -> str:

@@ -277,7 +277,8 @@ _SCHEDULE_FIRST = re.compile(
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
 _SENTENCE = re.compile(r"[^\n;?!]{0,200}")  # as far as a name of a law may reach (taste)
-_DEFINES = re.compile(r"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{2,45}?)\s*\)")
+_LONGEST_DEFINED = 45  # characters of a name that a text defines
+_DEFINES = re.compile(rf"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{{2,{_LONGEST_DEFINED}}}?)\s*\)")
 _CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
 # words that no name of a law goes on with
 _NO_NAME = re.compile(
@@ -503,9 +504,10 @@ def _find_law(
     if not match["law"]:
         return _law_before(plain, match.start(), scheme)
     text = match["law"]
-    for name, law in defined.items():
-        if text.startswith(name) and not re.match("[א-ת]", text[len(name) :]):
-            return law._replace(length=len(name), start=-1)
+    for length in range(1, _LONGEST_DEFINED + 1) if defined else ():
+        law = defined.get(text[:length])
+        if law and not re.match("[א-ת]", text[length:]):
+            return law._replace(length=length, start=-1)
     if points := _POINTER.match(text):
         if re.search(r"\sזה$|\sזו$|\sאלה$", points[0]):
             return NamedLaw(THIS, "", points.end())

@@ -20,6 +20,7 @@ from assay.workbench.project import health, logs
 from assay.workbench.review.queue import BacklogFigures, backlog_figures
 
 MAX_RECORDS = 1000  # in one request; taste
+READING_SECONDS = 30.0  # for the citations in the texts of one request; taste
 REFERENCE = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")  # of a path, without what may stand there
 _WHERE = re.compile(
@@ -64,6 +65,7 @@ def decisions(request: Request) -> Response:
         sent,
         corpora=[name for name in asked.corpus if name],
         same_case=asked.same_case == "1",
+        seconds=READING_SECONDS,
     )
     return json(done, 202)
 

@@ -3,6 +3,7 @@ team's own log, which `[logs]` in assay.toml names."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines, write_atomic
+from assay.core.workers import Failure, Job, run_apart
 from assay.corpus.citations import cite
-from assay.corpus.disk import Corpus, open_corpus
+from assay.corpus.disk import Corpus, open_corpus, open_path
 from assay.corpus.lookup import corpus_named
-from assay.store.records import CaseCounts, PurgeCounts, SearchLog
+from assay.law.citation import Citation
+from assay.store.records import CaseCounts, Decision, PurgeCounts, SearchLog
 from assay.telemetry.external_logs import ExternalLogs
 from assay.telemetry.records import (
     FEEDBACK_NAMES,
@@ -63,6 +66,8 @@ __all__ = [
     "record_feedback",
 ]
 
+AT_ONCE = 20_000  # characters of decisions that a server reads without a process of its own; taste
+_readers = threading.BoundedSemaphore(2)  # such processes at a time
 BATCH = 10_000  # searches in one transaction: fewer write the index of documents less often
 
 SentRows = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
@@ -200,15 +205,21 @@ def import_decisions(
 
 
 def record_decisions(
-    service: Service, rows: SentRows, *, corpora: Sequence[str] = (), same_case: bool = False
+    service: Service,
+    rows: SentRows,
+    *,
+    corpora: Sequence[str] = (),
+    same_case: bool = False,
+    seconds: float | None = None,
 ) -> InferredFeedback:
-    """Finalised decisions: every earlier search that showed what they cite gets relevance_score
-    3."""
+    """Finalised decisions: every earlier search that showed what they cite gets relevance_score 3.
+    With `seconds`, long texts are read in a process of their own, for so long at most."""
     opened = [_open_corpus(service, name) for name in dict.fromkeys(corpora)]
-    citations = _CitationFinder(opened) if opened else None
-    decisions = [decision_row(row, where, citations) for where, row in rows]
+    if seconds is not None and opened and _size_of(rows) > AT_ONCE:
+        decisions, unresolved = _read_apart([corpus.path for corpus in opened], rows, seconds)
+    else:
+        decisions, unresolved = _read_decisions(opened, rows)
     feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
-    unresolved = citations.unresolved if citations is not None else []
     cases = service.store.case_counts([decision.id for decision in decisions])
     return InferredFeedback(
         read=len(decisions),
@@ -217,6 +228,46 @@ def record_decisions(
         citations=unresolved,
         cases=cases if cases.own or cases.other else None,
     )
+
+
+def _size_of(sent: SentRows) -> int:
+    """The characters of all texts, of which nobody has looked at the types."""
+    texts = (row.get("text") for _, row in sent if isinstance(row, dict))
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _read_decisions(
+    corpora: Sequence[Corpus], sent: SentRows
+) -> tuple[list[Decision], list[Unresolved]]:
+    finder = _CitationFinder(corpora) if corpora else None
+    decisions = [decision_row(row, where, finder) for where, row in sent]
+    return decisions, finder.unresolved if finder is not None else []
+
+
+def _read_in_folders(
+    folders: Sequence[Path], sent: SentRows
+) -> tuple[list[Decision], list[Unresolved]]:
+    return _read_decisions([open_path(folder) for folder in folders], sent)
+
+
+def _read_apart(
+    folders: Sequence[Path], sent: SentRows, seconds: float
+) -> tuple[list[Decision], list[Unresolved]]:
+    if not _readers.acquire(timeout=seconds):
+        raise InputError(
+            "other decisions are being read; nothing was recorded", hint="Send these again later."
+        )
+    try:
+        answer = run_apart(Job(_read_in_folders, (folders, sent), seconds=seconds))
+    finally:
+        _readers.release()
+    if isinstance(answer, Failure):
+        raise answer.error or InputError(
+            f"the citations in these texts could not be read: {answer.message}",
+            hint="Nothing was recorded. Send fewer or shorter texts at a time, or the ids that "
+            "they cite.",
+        )
+    return answer
 
 
 def _open_corpus(service: Service, name: str) -> Corpus:
@@ -238,12 +289,13 @@ class _CitationFinder:
     def __call__(self, decision: str, text: str) -> list[str]:
         every = [one for corpus in self._corpora for one in cite(text, corpus)]
         found = [one for one in every if one.targets]
-        places = [(one.citation.start, one.citation.end) for one in found]
+        taken = bytearray(len(text))
+        for one in found:
+            _take(taken, one.citation)
         for one in sorted(every, key=lambda one: (one.citation.start, -one.citation.end)):
-            start, end = one.citation.start, one.citation.end
-            if one.targets or any(start < stop and begin < end for begin, stop in places):
+            if one.targets or taken.find(1, one.citation.start, one.citation.end) >= 0:
                 continue
-            places.append((start, end))  # told once, also where several corpora read it
+            _take(taken, one.citation)  # told once, also where several corpora read it
             self.unresolved.append(
                 Unresolved(
                     decision=decision,
@@ -253,6 +305,10 @@ class _CitationFinder:
                 )
             )
         return [target for one in found for target in one.targets]
+
+
+def _take(taken: bytearray, citation: Citation) -> None:
+    taken[citation.start : citation.end] = b"\1" * (citation.end - citation.start)
 
 
 def record_feedback(service: Service, rows: SentRows) -> ImportCounts:
