@@ -15,7 +15,10 @@ has a default of its own."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
 
 from assay.language import english, finnish
 
@@ -49,6 +52,8 @@ OTHERS = {
     for code, words in (("sv", SWEDISH), ("de", GERMAN), ("fr", FRENCH))
 }
 WORD = re.compile(r"[^\W\d_]+")
+HEBREW = re.compile("[\u05d0-\u05ea]")
+STRANGE = {code: re.compile(rf"[^\W\d_\x00-\x7f{own}]") for code, own in OWN_LETTERS.items()}
 FINNISH_SHAPE = re.compile(
     # a long vowel, or a case ending, in a word with the letters and the end of a Finnish one
     r"(?=.{4})(?!.*[bcfqwxzåõü])(?:.*(?:aa|ii|uu|yy|ää|öö|äy|yö|öy)"
@@ -60,17 +65,18 @@ ENGLISH_SHAPE = re.compile(
     r"(?=.{4})(?!.*[^a-z])(?:.*(?:th|wh|ght|tch|ough|qu)"
     r"|.{2,}(?:ing|tion|sion|ment|ness|[ai]ble|ed|ly|[ai]ty|[ae]nce|ship|ful|ck|sh|ct)s?$)"
 )
+SHAPES = {"fi": FINNISH_SHAPE, "en": ENGLISH_SHAPE}
 
 
 def detect(texts: str | Iterable[str]) -> str:
     """ "fi", "en" or "he"; empty where the text does not say."""
     sample = (texts if isinstance(texts, str) else " ".join(texts))[:SAMPLE].lower()
-    letters = sum(map(str.isalpha, sample))
-    if not letters:
+    words = WORD.findall(sample)
+    if not words:
         return ""
-    if sum("\u05d0" <= character <= "\u05ea" for character in sample) > letters / 3:
+    if len(HEBREW.findall(sample)) > sum(map(len, words)) / 3:
         return "he"
-    votes = _votes(WORD.findall(sample))
+    votes = _votes(words)
     best, other = max(votes, key=votes.__getitem__), min(votes, key=votes.__getitem__)
     if votes[best] == votes[other] or votes[best] < ENOUGH or is_foreign(sample, best):
         return ""
@@ -89,28 +95,45 @@ def detect_any(text: str) -> str:
 
 def _votes(words: list[str]) -> dict[str, float]:
     """The share of words that votes for each language, less those that vote against."""
-    against = sum(word in ELSEWHERE for word in words)
-    by_word = {name: sum(word in stop for word in words) for name, stop in STOP.items()}
-    rest = [word for word in words if not (word in STOP["en"] or word in STOP["fi"])]
-    by_shape = {
-        "fi": sum(FINNISH_SHAPE.match(word) is not None for word in rest),
-        "en": sum(ENGLISH_SHAPE.match(word) is not None for word in rest),
-    }
+    by_word = dict.fromkeys(STOP, 0)
+    by_shape = dict.fromkeys(STOP, 0)
+    against = 0
+    for vote, count in Counter(map(_vote, words)).items():
+        against += count * vote.is_against
+        if vote.word:
+            by_word[vote.word] += count
+        for name in vote.shapes:
+            by_shape[name] += count
     # The shapes of English are those of half of Europe: in a longer text its words must show.
     if len(words) > FEW and by_word["en"] < ENOUGH * len(words):
         by_shape["en"] = 0
     return {name: (by_word[name] + by_shape[name] - 2 * against) / len(words) for name in by_word}
 
 
+class _Vote(NamedTuple):
+    """What one word says: the language that it holds together, or those it has the shape of."""
+
+    word: str
+    shapes: tuple[str, ...]
+    is_against: bool
+
+
+@lru_cache(maxsize=100_000)
+def _vote(word: str) -> _Vote:
+    """Remembered, since a collection repeats most of its words."""
+    of_word = next((name for name, stop in STOP.items() if word in stop), "")
+    shapes = () if of_word else tuple(name for name in SHAPES if SHAPES[name].match(word))
+    return _Vote(of_word, shapes, word in ELSEWHERE)
+
+
 def is_foreign(text: str, language: str) -> bool:
     """Whether more than one letter in a hundred belongs to another language than the one guessed;
     an importer may have guessed by a word or two."""
-    own = OWN_LETTERS.get(language)
-    if own is None:
+    if language not in STRANGE:
         return False
-    letters = [character for character in text[:SAMPLE].lower() if character.isalpha()]
-    strange = sum(character > "\x7f" and character not in own for character in letters)
-    return strange > len(letters) / 100
+    sample = text[:SAMPLE].lower()
+    strange = len(STRANGE[language].findall(sample))
+    return strange > 0 and strange > sum(map(len, WORD.findall(sample))) / 100
 
 
 def language_code(stated: str) -> str:
