@@ -29,7 +29,7 @@ _PLAIN = {chr(sign): "" for sign in UNSEEN} | {
 
 class Analyzer(Protocol):
     """The analysis of one language: `words` are the content words in order, `lemma` folds the forms
-    of a word, and `terms` are what an index counts."""
+    of a word, and `terms` are what an index counts, `token_terms` those of one word."""
 
     language: str
     gram: int  # the length of character n-grams that serve this language best
@@ -37,6 +37,7 @@ class Analyzer(Protocol):
     def words(self, text: str) -> list[str]: ...
     def lemma(self, word: str) -> str: ...
     def terms(self, text: str) -> list[str]: ...
+    def token_terms(self, token: str) -> list[str]: ...
 
 
 class English:
@@ -111,6 +112,9 @@ class Finnish:
     def terms(self, text: str) -> list[str]:
         return grams(map(finnish.without_dots, self.words(text)), self.gram)
 
+    def token_terms(self, token: str) -> list[str]:
+        return grams([finnish.without_dots(token)], self.gram)
+
 
 class Hebrew:
     language = "he"
@@ -130,6 +134,9 @@ class Hebrew:
     def terms(self, text: str) -> list[str]:
         return grams((word.translate(hebrew.FINALS) for word in self.words(text)), self.gram)
 
+    def token_terms(self, token: str) -> list[str]:
+        return grams([token.translate(hebrew.FINALS)], self.gram)
+
 
 class Plain:
     """Any other language: words as they are."""
@@ -148,6 +155,9 @@ class Plain:
 
     def terms(self, text: str) -> list[str]:
         return grams(self.words(text), self.gram)
+
+    def token_terms(self, token: str) -> list[str]:
+        return grams([token], self.gram)
 
 
 ANALYZERS: dict[str, type[English] | type[Finnish] | type[Hebrew]] = {

@@ -161,7 +161,7 @@ def asked_of(
     if not pairs:
         return None
     ordered = sorted(pairs)
-    counts = count_terms((text for _, text in ordered), terms_of)
+    counts = count_terms([text for _, text in ordered], terms_of)
     return Asked(
         postings=bm25(counts, k1=K1, b=B),
         documents=np.array([row for row, _ in ordered], np.int32),

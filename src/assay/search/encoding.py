@@ -35,7 +35,8 @@ MAX_WORKERS = 8
 WORKERS: int | None = None  # how many encode at once, if not as many as the machine has
 # Encoders that ship and run a network. Others answer over the wire, bring threads of their own or
 # are quick.
-IN_PROCESSES = {name for name, path in SHIPPED.items() if not path.endswith(":StaticEncoder")}
+QUICK = ":StaticEncoder"
+IN_PROCESSES = {name for name, path in SHIPPED.items() if not path.endswith(QUICK)}
 
 Tick = Callable[[int, int], None]  # hears how many of how many texts are done
 
@@ -45,6 +46,8 @@ def encoded(name: str, texts: Sequence[Parts], keep: Path | None, tick: Tick) ->
     kept in."""
     different = list(dict.fromkeys(texts))
     chunks = [different[start : start + CHUNK] for start in range(0, len(different), CHUNK)]
+    # what is quick to make again is not worth a file
+    keep = None if SHIPPED.get(name, "").endswith(QUICK) else keep
     files = [_file(keep, name, chunk) if keep else None for chunk in chunks]
     made: dict[int, Floats] = {}
     for number, file in enumerate(files):

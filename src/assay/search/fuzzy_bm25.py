@@ -31,7 +31,7 @@ from assay.language.analysis import Analyzer
 from assay.language.finnish import without_dots
 from assay.search.act_names import nearly
 from assay.search.arrays import TINY, Array, Doubles, offsets_of, places_of
-from assay.search.lexical import Counts
+from assay.search.lexical import Counts, TermCounter
 
 Similar = tuple[Array, Doubles]  # numbers of index words, and how much each counts
 Held = tuple[Array, Doubles]  # documents that have a word, and how often
@@ -237,16 +237,15 @@ def lookalikes(
     """`lemma_of` in the place of the analyzer's own; `forms_of` gives more forms of lemmas."""
     lemmas = [*map(lemma_of or analyzer.lemma, words)]
     known = {*words}
-    holders: dict[str, list[int]] = {}
-    for number, (word, lemma) in enumerate(zip(words, lemmas, strict=True)):
-        # sorted: the order of a set is another in every process, and so would be the index
-        for gram in sorted(word_grams(word, lemma)):
-            holders.setdefault(gram, []).append(number)
-    starts = offsets_of([len(numbers) for numbers in holders.values()])
-    every_number = (number for numbers in holders.values() for number in numbers)
-    flat = np.fromiter(every_number, np.int32, int(starts[-1]))
+    pairs = [*zip(words, lemmas, strict=True)]
+    # sorted: the order of a set is another in every process, and so would be the index
+    counter = TermCounter(lambda pair: sorted(word_grams(*pair)))
+    counts = counter.count(pairs)
+    order = np.argsort(counts.terms, kind="stable")
+    holders = np.repeat(np.arange(len(words), dtype=np.int32), np.diff(counts.offsets))[order]
+    starts = offsets_of(np.bincount(counts.terms, minlength=len(counter.numbers)))
     forms = {form: lemma for form, lemma in forms_of({*lemmas}).items() if form not in known}
-    return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer), forms)
+    return Lookalikes(words, lemmas, [*counter.numbers], starts, holders, unseen(analyzer), forms)
 
 
 def _differ_in_ending(one: str, other: str) -> bool:
@@ -279,24 +278,42 @@ class SoftView:
         self.counts = counts
         self.documents = counts.documents
         self.different = np.diff(counts.offsets)  # words of each text
-        row = np.repeat(np.arange(counts.documents), np.diff(counts.offsets))
-        lengths = np.bincount(row, weights=counts.frequencies, minlength=counts.documents)
+
+    @cached_property
+    def lengths(self) -> Doubles:
+        """Of each text, the mean is one."""
+        ends = np.concatenate([[0], np.cumsum(self.counts.frequencies, dtype=np.int64)])
+        lengths = np.diff(ends[self.counts.offsets]).astype(np.float64)
         average = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
-        self.lengths = lengths / average  # of each text, the mean is one
-        self._norm = K1 * (1 - B + B * self.lengths)
-        order = np.argsort(counts.terms, kind="stable")
-        self._rows = row[order]
-        self._frequencies = counts.frequencies[order].astype(np.float64)
-        # documents that have each word
-        self.held_by = np.bincount(counts.terms, minlength=len(counts.vocabulary))
-        self._starts = np.concatenate([[0], np.cumsum(self.held_by)])
+        return np.asarray(lengths / average)
+
+    @cached_property
+    def held_by(self) -> Array:
+        """How many documents have each word."""
+        return np.bincount(self.counts.terms, minlength=len(self.counts.vocabulary))
+
+    @cached_property
+    def _starts(self) -> Array:
+        return offsets_of(self.held_by)
+
+    @cached_property
+    def _postings(self) -> tuple[Array, Array]:
+        """The documents that have each word, word by word, and how often."""
+        order = np.argsort(self.counts.terms, kind="stable")
+        row = np.repeat(np.arange(self.documents, dtype=np.int32), self.different)
+        return row[order], self.counts.frequencies[order]
+
+    @cached_property
+    def _norm(self) -> Doubles:
+        return np.asarray(K1 * (1 - B + B * self.lengths))
 
     def frequency(self, similar: Similar) -> Doubles:
         """How often the word, or one like it, stands in each document."""
         numbers, shares = similar
         places, sizes = places_of(self._starts, numbers)
-        weights = np.repeat(shares, sizes) * self._frequencies[places]
-        frequency = np.bincount(self._rows[places], weights, minlength=self.documents)
+        rows, frequencies = self._postings
+        weights = np.repeat(shares, sizes) * frequencies[places]
+        frequency = np.bincount(rows[places], weights, minlength=self.documents)
         return np.asarray(frequency, np.float64)
 
     def held(self, similar: Similar) -> Held:
@@ -307,8 +324,9 @@ class SoftView:
             frequency = self.frequency(similar)
             rows = np.flatnonzero(frequency > 0)
             return rows, frequency[rows]
-        weights = np.repeat(shares, sizes) * self._frequencies[places]
-        rows, place = np.unique(self._rows[places], return_inverse=True)
+        every, frequencies = self._postings
+        weights = np.repeat(shares, sizes) * frequencies[places]
+        rows, place = np.unique(every[places], return_inverse=True)
         return rows, np.asarray(np.bincount(place, weights, minlength=len(rows)), np.float64)
 
     def scores(self, words: Sequence[Held]) -> tuple[Doubles, float]:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -43,16 +44,17 @@ from assay.search.dense import named_encoder
 from assay.search.document_questions import Asked, Written, asked_of
 from assay.search.encoding import encoded
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, lookalikes
-from assay.search.lexical import Bm25, Counts, TermCounter, count_terms, joined_counts, no_counts
-from assay.search.postings import Inverter, bm25
+from assay.search.lexical import Bm25, Counts, TermCounter, joined_counts
+from assay.search.postings import Inverter
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
-from assay.search.reports.fields import Marked, is_row, marked, page_texts
+from assay.search.reports.fields import Marked, Reported, is_row, marked, page_texts
 from assay.search.reports.passages import Said, said_in
 from assay.search.sentence_index import Passages, joined, passages_of, taken
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
-from assay.search.windows import LONG, SHARE, Windows, cut, later_parts, window_offsets
+from assay.search.windows import LONG, SHARE, Windows, cut, later_parts
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
+REPORT_VIEWS = ("label", "context", "body", "page", "subject")
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view
 GRAM_B = 0.6
 TOGETHER = 3  # documents of one title, on average, from which on a title is the name of a work
@@ -242,7 +244,7 @@ def draft(
         tick=tick,
         spill=spill,
     )
-    return _draft_stems(sources) if profile.kind == "stems" else _draft_soft(sources)
+    return _draft(sources)
 
 
 def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
@@ -275,74 +277,109 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     return profile, size
 
 
-# ── stems ─────────────────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _draft_stems(sources: _Sources) -> Draft:
-    """A block of documents at a time: what is kept of it are numbers."""
+def _draft(sources: _Sources) -> Draft:
+    """A block of documents at a time: what is kept of it are numbers, and what is encoded later."""
     profile = sources.profile
     before = sources.previous
-    reading = _Reading(sources)
+    is_stems, is_report = profile.kind == "stems", profile.kind == ROWS
+    reading = _Stems(sources) if is_stems else _Views(sources)
     ids: list[str] = []
     digests: list[str] = []
     texts: list[Parts] = []
+    later: list[Parts] = []
     shown: list[Passages] = []
     sections: list[str] = []
     of_acts: list[str] = []
     titles: list[str] = []
-    later: list[Parts] = []
+    transitional: list[bool] = []
+    reports: list[Reported | None] = []
     known = {digest: row for row, digest in enumerate(before.digests)} if before else {}
     for views, own_digests in sources.views():
         reuse = np.array([known.get(digest, -1) for digest in own_digests], np.int64)
         reading.count(views, reuse)
-        shown.append(_passages(views, reuse, before.passages if before else None))
+        later += reading.count_windows(views)
+        if is_stems:
+            shown.append(_passages(views, reuse, before.passages if before else None))
         ids += [view.id for view in views]
         digests += own_digests
         texts += [view.dense for view in views] if profile.encoder else []
         sections += [view.section for view in views]
         of_acts += [view.act for view in views]
         titles += [view.title for view in views]
-        later += reading.count_windows(views)
+        transitional += [view.is_transitional for view in views]
+        reports += [view.reported for view in views] if is_report else []
+    reading.finish()
+    counts = reading.counts()
+    acts, act_of = by_act(of_acts)
     index = Index(
         profile=profile,
         ids=ids,
         digests=digests,
         fields=reading.fields(),
-        counts=reading.counts(),
-        passages=joined(shown),
+        counts=counts,
         windows=reading.windows(),
+        passages=joined(shown) if is_stems else None,
     )
-    if any(sections):
-        acts, act_of = by_act(of_acts)
-        index = replace(index, sections=sections, acts=acts, act_of=act_of)
-    return _to_encode(sources, _with_works(index, titles), texts, later)
+    if not is_stems or any(sections):
+        kept = [] if is_report else sections
+        index = replace(index, acts=acts, act_of=act_of, sections=kept)
+    if not is_stems:
+        more = (lemma_of_all, irregular_forms) if is_report and profile.language == "fi" else ()
+        may_say = is_report and profile.encoder == REPORTS.encoder  # others take long, or cost
+        index = replace(
+            index,
+            soft={name: SoftView(counted) for name, counted in counts.items()},
+            words=lookalikes(reading.vocabulary, sources.language, *more),
+            transitional=np.array(transitional),
+            marks=[report.marks for report in reports if report],
+            said=said_in(reports, profile.encoder) if may_say else None,
+        )
+    if not is_report:
+        index = _with_works(index, titles)
+    return _to_encode(sources, index, texts, later)
+
+
+class _Field:
+    """One text of every document, while documents are read: the counts of its terms, their
+    postings, or both."""
+
+    def __init__(
+        self, counter: TermCounter[Any], *, keep: bool = True, inverter: Inverter | None = None
+    ) -> None:
+        self.counter = counter
+        self.is_filled = False
+        self.is_kept = keep
+        self._inverter = inverter
+        self._blocks: list[Counts] = []
+
+    def add(
+        self, texts: Sequence[Any], reuse: Sequence[int] = (), before: Counts | None = None
+    ) -> None:
+        counted = self.counter.count(texts, reuse, before)
+        self.is_filled |= len(counted.terms) > 0
+        if self.is_kept:
+            self._blocks.append(counted)
+        if self._inverter is not None:
+            self._inverter.add(counted)
+
+    def counts(self) -> Counts:
+        return joined_counts(list(self.counter.numbers), self._blocks)
+
+    def postings(self, k1: float, b: float) -> Bm25:
+        assert self._inverter is not None
+        return self._inverter.bm25(list(self.counter.numbers), k1=k1, b=b)
 
 
 class _Reading:
-    """The fields of longer texts, while documents are read."""
+    """The fields of an index, while documents are read."""
 
     def __init__(self, sources: _Sources) -> None:
         self._profile = sources.profile
-        self._before = sources.previous.counts if sources.previous is not None else {}
-        english = English()
-        names = ["full", *(["short"] if self._profile.short else [])]
-        self._counters = {
-            name: TermCounter(
-                english.tokens,
-                english.token_terms,
-                self._before[name].vocabulary if name in self._before else (),
-            )
-            for name in names
-        }
-        self._forward: dict[str, list[Counts]] = {name: [] for name in names}
-        if self._profile.characters:
-            self._counters["characters"] = TermCounter(
-                letters_of, lambda word: grams([word], english.gram)
-            )
-        self._inverters = {name: Inverter(sources.spill, name) for name in self._counters}
+        self._spill = sources.spill
         self._sizes: list[int] = []  # how many windows each document has
-        self._window = TermCounter(english.tokens, english.token_terms)
-        self._windows = Inverter(sources.spill, "window")
 
     def count_windows(self, views: Sequence[View]) -> list[Parts]:
         """Count the windows of the next documents; what the encoder reads of them."""
@@ -350,49 +387,137 @@ class _Reading:
             return []
         cuts = [cut(view.body) for view in views]
         self._sizes += map(len, cuts)
-        self._windows.add(self._window.count([text for texts in cuts for text in texts]))
+        self._add_windows([text for own in cuts for text in own])
         pairs = zip(views, cuts, strict=True)
-        return [part for view, texts in pairs for part in later_parts(view, texts)]
+        return [part for view, own in pairs for part in later_parts(view, own)]
 
-    def windows(self) -> Windows | None:
-        if not self._profile.windows:
-            return None
-        k1, b = self._profile.k1, self._profile.b
-        postings = self._windows.bm25(list(self._window.numbers), k1=k1, b=b)
-        return Windows(offsets=offsets_of(self._sizes), postings=postings)
+    def _add_windows(self, texts: list[str]) -> None:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """After the last document."""
+
+
+class _Stems(_Reading):
+    """Longer texts, by stems. Counts of documents that an index before has are taken over."""
+
+    def __init__(self, sources: _Sources) -> None:
+        super().__init__(sources)
+        self._before = sources.previous.counts if sources.previous is not None else {}
+        self._fields = {"full": self._by_stems("full")}
+        if self._profile.short:
+            self._fields["short"] = self._by_stems("short")
+        if self._profile.characters:
+            counter = TermCounter(letters_of, lambda word: grams([word], English.gram))
+            inverter = Inverter(self._spill, "characters")
+            self._fields["characters"] = _Field(counter, keep=False, inverter=inverter)
+        self._window = self._by_stems("window", keep=False)
+
+    def _by_stems(self, name: str, *, keep: bool = True) -> _Field:
+        english = English()
+        known = self._before[name].vocabulary if name in self._before else ()
+        counter = TermCounter(english.tokens, english.token_terms, known)
+        return _Field(counter, keep=keep, inverter=Inverter(self._spill, name))
 
     def count(self, views: Sequence[View], reuse: Array) -> None:
         texts = {"full": [f"{view.title} {view.body}" for view in views]}
         texts["short"] = [view.short for view in views]
         texts["characters"] = texts["full"]
-        for name, counter in self._counters.items():
-            before = self._before.get(name) if name in self._forward else None
-            counted = counter.count(texts[name], reuse.tolist(), before)
-            self._inverters[name].add(counted)
-            if name in self._forward:
-                self._forward[name].append(counted)
+        for name, counted in self._fields.items():
+            counted.add(texts[name], reuse.tolist(), self._before.get(name))
 
-    def _vocabulary(self, name: str) -> list[str]:
-        return list(self._counters[name].numbers)
+    def _add_windows(self, texts: list[str]) -> None:
+        self._window.add(texts)
 
-    def _has(self, name: str) -> bool:
-        """Every collection has a full text; another field only where some document has one."""
-        return name == "full" or any(len(block.terms) for block in self._forward.get(name, ()))
+    def _held(self) -> dict[str, _Field]:
+        """Every collection has a full text; a short one only where some document has one."""
+        return {n: f for n, f in self._fields.items() if n != "short" or f.is_filled}
 
     def fields(self) -> dict[str, Bm25]:
         k1, b = self._profile.k1, self._profile.b
-        return {
-            name: inverter.bm25(self._vocabulary(name), k1=k1, b=b)
-            for name, inverter in self._inverters.items()
-            if name == "characters" or self._has(name)
-        }
+        return {name: field.postings(k1, b) for name, field in self._held().items()}
 
     def counts(self) -> dict[str, Counts]:
-        return {
-            name: joined_counts(self._vocabulary(name), blocks)
-            for name, blocks in self._forward.items()
-            if self._has(name)
-        }
+        return {name: field.counts() for name, field in self._held().items() if field.is_kept}
+
+    def windows(self) -> Windows | None:
+        if not self._profile.windows:
+            return None
+        postings = self._window.postings(self._profile.k1, self._profile.b)
+        return Windows(offsets=offsets_of(self._sizes), postings=postings)
+
+
+class _Views(_Reading):
+    """Short texts: the words of each view, all over one vocabulary, and their n-grams."""
+
+    def __init__(self, sources: _Sources) -> None:
+        super().__init__(sources)
+        self._language = sources.language
+        self._counter: TermCounter[list[str]] = TermCounter(list)
+        names = REPORT_VIEWS if self._profile.kind == ROWS else VIEWS
+        self._views = {name: self._view(name) for name in names}
+        self._window = self._view("window")
+        self._in_sections: list[tuple[str, str, str]] = []  # of documents: section, title, body
+        self._reports: list[Reported] = []
+
+    def _view(self, name: str) -> tuple[_Field, _Field]:
+        in_grams = TermCounter(list, self._language.token_terms)
+        inverter = Inverter(self._spill, f"{name}.grams")
+        return _Field(self._counter), _Field(in_grams, keep=False, inverter=inverter)
+
+    def _add(self, view: tuple[_Field, _Field], texts: Iterable[str]) -> None:
+        words = [self._language.words(text) for text in texts]
+        for counted in view:
+            counted.add(words)
+
+    def count(self, views: Sequence[View], reuse: Array) -> None:
+        if self._profile.kind == ROWS:
+            reports = [view.reported for view in views if view.reported]
+            self._reports += reports
+            for name in ("label", "context", "body", "subject"):
+                self._add(self._views[name], [getattr(report, name) for report in reports])
+            return
+        # a word of the title counts twice
+        main = (f"{view.title} {view.title} {view.body}" for view in views)
+        self._add(self._views["main"], main)
+        self._add(self._views["title"], [view.title for view in views])
+        self._add(self._views["tags"], [view.tags for view in views])
+        self._in_sections += [
+            (view.group, view.title, view.body) if view.group else ("", "", "") for view in views
+        ]
+
+    def _add_windows(self, texts: list[str]) -> None:
+        self._add(self._window, texts)
+
+    def finish(self) -> None:
+        """Count the view that is made of several documents."""
+        if self._profile.kind == ROWS:
+            self._add(self._views["page"], page_texts(self._reports))
+        else:
+            self._add(self._views["section"], section_texts(self._in_sections))
+
+    def _held(self) -> dict[str, tuple[_Field, _Field]]:
+        """The views that say something, and the first."""
+        first = next(iter(self._views))
+        return {n: view for n, view in self._views.items() if n == first or view[0].is_filled}
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return list(self._counter.numbers)
+
+    def fields(self) -> dict[str, Bm25]:
+        held = self._held().items()
+        return {f"{name}.grams": in_grams.postings(GRAM_K1, GRAM_B) for name, (_, in_grams) in held}
+
+    def counts(self) -> dict[str, Counts]:
+        return {name: words.counts() for name, (words, _) in self._held().items()}
+
+    def windows(self) -> Windows | None:
+        if not self._profile.windows:
+            return None
+        words, in_grams = self._window
+        postings = in_grams.postings(GRAM_K1, GRAM_B)
+        return Windows(offsets=offsets_of(self._sizes), postings=postings, counts=words.counts())
 
 
 def _passages(views: Sequence[View], reuse: Array, before: Passages | None) -> Passages:
@@ -406,64 +531,6 @@ def _passages(views: Sequence[View], reuse: Array, before: Passages | None) -> P
     return taken(both, np.argsort(np.concatenate([kept, fresh]), kind="stable"))
 
 
-def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
-    """For each document its row in the index before, or -1."""
-    rows = {digest: row for row, digest in enumerate(previous.digests)} if previous else {}
-    return [rows.get(digest, -1) for digest in digests]
-
-
-# ── soft ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _draft_soft(sources: _Sources) -> Draft:
-    profile = sources.profile
-    views: list[View] = []
-    digests: list[str] = []
-    for own_views, own_digests in sources.views():
-        views += own_views
-        digests += own_digests
-    is_report = profile.kind == ROWS
-    texts = _report_texts(views) if is_report else _view_texts(views)
-    cuts = [cut(view.body) for view in views] if profile.windows else []
-    if cuts:
-        texts["window"] = [text for own in cuts for text in own]
-    counts, fields = _counted_views(texts, sources.language)
-    windows = None
-    if cuts:
-        windows = Windows(
-            offsets=window_offsets(cuts),
-            postings=fields.pop("window.grams"),
-            counts=counts.pop("window"),
-        )
-    first = next(iter(counts.values()))
-    more = (lemma_of_all, irregular_forms) if is_report and profile.language == "fi" else ()
-    words = lookalikes(first.vocabulary, sources.language, *more)
-    reports = [view.reported for view in views]
-    may_say = is_report and profile.encoder == REPORTS.encoder  # others take long, or cost
-    acts, act_of = by_act([view.act for view in views])
-    index = Index(
-        profile=profile,
-        ids=[view.id for view in views],
-        digests=digests,
-        fields=fields,
-        counts=counts,
-        soft={name: SoftView(counted) for name, counted in counts.items()},
-        words=words,
-        transitional=np.array([view.is_transitional for view in views]),
-        acts=acts,
-        act_of=act_of,
-        sections=[] if is_report else [view.section for view in views],
-        marks=[view.reported.marks for view in views if view.reported],
-        said=said_in(reports, profile.encoder) if may_say else None,
-        windows=windows,
-    )
-    pairs = zip(views, cuts, strict=True) if cuts else ()
-    later = [part for view, own in pairs for part in later_parts(view, own)]
-    if not is_report:
-        index = _with_works(index, [view.title for view in views])
-    return _to_encode(sources, index, [view.dense for view in views], later)
-
-
 def _with_works(index: Index, titles: Sequence[str]) -> Index:
     """The index with the titles that its documents share, where most do and they are of no act:
     passages of one contract have its name."""
@@ -473,46 +540,10 @@ def _with_works(index: Index, titles: Sequence[str]) -> Index:
     return replace(index, works=works, work_of=work_of)
 
 
-def _view_texts(views: Sequence[View]) -> dict[str, list[str]]:
-    return {
-        # a word of the title counts twice
-        "main": [f"{view.title} {view.title} {view.body}" for view in views],
-        "title": [view.title for view in views],
-        "tags": [view.tags for view in views],
-        "section": section_texts(views),
-    }
-
-
-def _report_texts(views: Sequence[View]) -> dict[str, list[str]]:
-    reports = [view.reported for view in views if view.reported]
-    return {
-        "label": [report.label for report in reports],
-        "context": [report.context for report in reports],
-        "body": [report.body for report in reports],
-        "page": page_texts(reports),
-        "subject": [report.subject for report in reports],
-    }
-
-
-def _counted_views(
-    texts: dict[str, list[str]], language: Analyzer
-) -> tuple[dict[str, Counts], dict[str, Bm25]]:
-    """The words of each view that has any, over one vocabulary, and postings of its n-grams."""
-    vocabulary: list[str] = []
-    counts: dict[str, Counts] = {}
-    fields: dict[str, Bm25] = {}
-    for name, view_texts in texts.items():
-        if not counts or any(text.strip() for text in view_texts):
-            # a view begins with the words of the views before it, so that numbers stay the same
-            counts[name] = count_terms(view_texts, language.words, no_counts(vocabulary))
-            vocabulary = counts[name].vocabulary
-            in_grams = count_terms(view_texts, language.terms)
-            fields[f"{name}.grams"] = bm25(in_grams, k1=GRAM_K1, b=GRAM_B)
-    whole = {
-        name: Counts(vocabulary, counted.offsets, counted.terms, counted.frequencies)
-        for name, counted in counts.items()
-    }
-    return whole, fields
+def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
+    """For each document its row in the index before, or -1."""
+    rows = {digest: row for row, digest in enumerate(previous.digests)} if previous else {}
+    return [rows.get(digest, -1) for digest in digests]
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -44,49 +45,24 @@ class Counts:
         return len(self.offsets) - 1
 
 
-def no_counts(vocabulary: list[str]) -> Counts:
-    """Of no document yet: a vocabulary to go on from."""
-    return Counts(vocabulary, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint16))
+def count_terms(texts: Sequence[str], terms_of: Terms) -> Counts:
+    """How often each term stands in each text."""
+    counter = TermCounter(terms_of)
+    return replace(counter.count(texts), vocabulary=list(counter.numbers))
 
 
-def count_terms(
-    texts: Iterable[str | None],
-    terms_of: Terms,
-    previous: Counts | None = None,
-    reuse: Sequence[int] | None = None,
-) -> Counts:
-    """Count every text. Where `reuse[i]` is a row of `previous`, its counts are taken over and
-    `texts` gives None."""
-    known = previous.vocabulary if previous else []
-    numbers = {term: number for number, term in enumerate(known)}
-    terms: list[Array] = []
-    frequencies: list[Array] = []
-    for row, text in enumerate(texts):
-        old = reuse[row] if reuse is not None else -1
-        if previous is not None and old >= 0:
-            start, end = previous.offsets[old], previous.offsets[old + 1]
-            terms.append(previous.terms[start:end])
-            frequencies.append(previous.frequencies[start:end])
-            continue
-        counted = Counter(terms_of(text or ""))
-        term_numbers = (numbers.setdefault(term, len(numbers)) for term in counted)
-        terms.append(np.fromiter(term_numbers, np.int32, len(counted)))
-        times = (min(count, MOST_COUNTED) for count in counted.values())
-        frequencies.append(np.fromiter(times, np.uint16, len(counted)))
-    return Counts(
-        list(numbers),
-        offsets_of([len(row_terms) for row_terms in terms]),
-        np.concatenate([np.empty(0, np.int32), *terms]),
-        np.concatenate([np.empty(0, np.uint16), *frequencies]),
-    )
+Text = TypeVar("Text")
 
 
-class TermCounter:
+class TermCounter(Generic[Text]):
     """Counts the terms of texts over one vocabulary that grows. What a token gives is found out
     once: `tokens` splits a text, `terms_of` is asked for every different token."""
 
     def __init__(
-        self, tokens: Terms, terms_of: Callable[[str], Iterable[str]], known: Iterable[str] = ()
+        self,
+        tokens: Callable[[Text], Iterable[str]],
+        terms_of: Callable[[str], Iterable[str]] = lambda token: (token,),
+        known: Iterable[str] = (),
     ) -> None:
         self.numbers = {term: number for number, term in enumerate(known)}
         self._tokens = tokens
@@ -94,7 +70,7 @@ class TermCounter:
         self._given = _Given(self._numbers_of)
 
     def count(
-        self, texts: Sequence[str], reuse: Sequence[int] = (), before: Counts | None = None
+        self, texts: Sequence[Text], reuse: Sequence[int] = (), before: Counts | None = None
     ) -> Counts:
         """Of the next documents. Where `reuse[i]` is a row of `before`, its counts are taken over:
         the vocabulary then began with that one's. The vocabulary of the answer is empty."""

@@ -36,7 +36,8 @@ class StaticEncoder:
         self._sizes = about["ngrams"]
         self._language = analyzer(about["language"])
         with resources.as_file(folder / f"{name}.rows.npy") as path:
-            self._rows = np.load(path, mmap_mode="r", allow_pickle=False)
+            # a plain array over the mapped file: numpy's own class for it is slow to slice
+            self._rows = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
         with (
             resources.as_file(folder / f"{name}.gate.npz") as path,
             np.load(path, allow_pickle=False) as gate,
@@ -76,7 +77,7 @@ class StaticEncoder:
     def _mean(self, word: str) -> Floats:
         numbers = places(word, self._sizes, len(self._rows))
         rows = self._rows[numbers].astype(np.float32) * self._scale[numbers]
-        return np.asarray(rows.mean(axis=0))
+        return np.asarray(np.add.reduce(rows) / np.float32(len(rows)))
 
 
 def places(word: str, sizes: Sequence[int], rows: int) -> Array:
@@ -93,4 +94,5 @@ def places(word: str, sizes: Sequence[int], rows: int) -> Array:
 
 
 def _gelu(values: Floats) -> Floats:
-    return np.array([value * 0.5 * (1 + erf(value / 2**0.5)) for value in values], np.float32)
+    cumulative = 1 + np.array([*map(erf, (values / 2**0.5).tolist())])
+    return np.asarray(values * np.float32(0.5) * cumulative.astype(np.float32))

@@ -125,14 +125,14 @@ def section_starts(sections: Sequence[str], act_of: Array, size: int) -> Array:
     return np.array([row for row in range(size) if not row or keys[row] != keys[row - 1]])
 
 
-def section_texts(views: Sequence[View]) -> list[str]:
+def section_texts(parts: Sequence[tuple[str, str, str]]) -> list[str]:
     """For each moment the text of its whole section: what one moment leaves unsaid stands in its
-    neighbour."""
+    neighbour. `parts` are the section (group), title and body of each moment."""
     texts: dict[str, list[str]] = {}
-    for view in views:
-        if view.group:
-            texts.setdefault(view.group, []).append(view.body)
-    return [" ".join([view.title, *texts[view.group]]) if view.group else "" for view in views]
+    for group, _, body in parts:
+        if group:
+            texts.setdefault(group, []).append(body)
+    return [" ".join([title, *texts[group]]) if group else "" for group, title, _ in parts]
 
 
 def _dense_parts(document: Document, title: str, body: str) -> Parts:

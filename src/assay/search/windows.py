@@ -15,7 +15,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from assay.search.arrays import Array, Floats, cosines, offsets_of
+from assay.search.arrays import Array, Floats, cosines
 from assay.search.fuzzy_bm25 import SoftView
 from assay.search.lexical import Bm25, Counts
 from assay.search.views import Parts, View
@@ -79,7 +79,3 @@ def later_parts(view: View, texts: list[str]) -> list[Parts]:
         )
         for text in texts[1:]
     ]
-
-
-def window_offsets(cuts: list[list[str]]) -> Array:
-    return offsets_of([len(texts) for texts in cuts])

@@ -185,7 +185,8 @@ def _views(corpus: Corpus, profile: Profile) -> Iterable[tuple[View, str]]:
     if profile.kind == "stems":
         return ((view_of(document), "") for document in corpus.iter())
     views = [view_of(document) for document in corpus.iter()]
-    return zip(views, section_texts(views), strict=True)
+    parts = [(view.group, view.title, view.body) for view in views]
+    return zip(views, section_texts(parts), strict=True)
 
 
 def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Terms]:
