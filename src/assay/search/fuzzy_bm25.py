@@ -239,7 +239,7 @@ def lookalikes(
     known = {*words}
     pairs = [*zip(words, lemmas, strict=True)]
     # sorted: the order of a set is another in every process, and so would be the index
-    counter = TermCounter(lambda pair: sorted(word_grams(*pair)))
+    counter: TermCounter[tuple[str, str]] = TermCounter(lambda pair: sorted(word_grams(*pair)))
     counts = counter.count(pairs)
     order = np.argsort(counts.terms, kind="stable")
     holders = np.repeat(np.arange(len(words), dtype=np.int32), np.diff(counts.offsets))[order]

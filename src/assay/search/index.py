@@ -332,7 +332,7 @@ def _draft(sources: _Sources) -> Draft:
         index = replace(
             index,
             soft={name: SoftView(counted) for name, counted in counts.items()},
-            words=lookalikes(reading.vocabulary, sources.language, *more),
+            words=lookalikes(next(iter(counts.values())).vocabulary, sources.language, *more),
             transitional=np.array(transitional),
             marks=[report.marks for report in reports if report],
             said=said_in(reports, profile.encoder) if may_say else None,
@@ -461,7 +461,7 @@ class _Views(_Reading):
         self._reports: list[Reported] = []
 
     def _view(self, name: str) -> tuple[_Field, _Field]:
-        in_grams = TermCounter(list, self._language.token_terms)
+        in_grams: TermCounter[list[str]] = TermCounter(list, self._language.token_terms)
         inverter = Inverter(self._spill, f"{name}.grams")
         return _Field(self._counter), _Field(in_grams, keep=False, inverter=inverter)
 
@@ -500,10 +500,6 @@ class _Views(_Reading):
         """The views that say something, and the first."""
         first = next(iter(self._views))
         return {n: view for n, view in self._views.items() if n == first or view[0].is_filled}
-
-    @property
-    def vocabulary(self) -> list[str]:
-        return list(self._counter.numbers)
 
     def fields(self) -> dict[str, Bm25]:
         held = self._held().items()
