@@ -12,7 +12,7 @@ import pytest
 from assay.store import open_store
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
-from kit.browser import faults, listening
+from kit.browser import expect, faults, listening
 from kit.corpora import HOSTILE
 
 
@@ -104,7 +104,7 @@ def test_without_scripts_it_works_as_well(url: str, browser: Any) -> None:
     page.fill("#q", "gift limit")
     page.click("form#search button")
     page.locator("a.open").first.click()
-    assert page.locator("article.law h1").count() == 1
+    expect(page.locator("article.law h1")).to_have_count(1)
     context.close()
 
 

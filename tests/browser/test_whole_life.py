@@ -175,9 +175,10 @@ class Person:
     def grade_everything(self, grade: Any) -> None:
         """A digit, the first criterion of the rubric with its end, Enter; N is the next query."""
         self.open("/judge/letters")
-        self.press("j")
-        for _ in QUERIES:
-            self.page.wait_for_url("**/judge/letters/*")
+        for key in ("j", "n"):
+            before = self.page.url
+            self.press(key)  # what is typed before the next query has come would be heard there
+            self.page.wait_for_url(lambda address, before=before: address != before)
             for _ in range(10):
                 self.page.wait_for_selector("#document[aria-busy=false]")
                 doc = str(self.page.locator(".doc.cur").get_attribute("data-doc"))
@@ -186,7 +187,6 @@ class Person:
                 self.press("Enter")
             expect(self.page.locator("#done")).to_be_visible()
             expect(self.page.locator("#state")).to_contain_text("Saved")
-            self.press("n")
 
     def run(self, engine: str) -> None:
         """Start a run on the page, and watch it."""

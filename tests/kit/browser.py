@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ if CHROMIUM is None:
     pytest.skip("needs Debian's package chromium", allow_module_level=True)
 
 expect = playwright.expect
+expect.set_options(timeout=30_000)  # as all else in Playwright; a busy machine takes its time
 QUIET = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -145,11 +147,10 @@ def sent(page: Any) -> None:
 
 def until(page: Any, holds: str) -> None:
     """The page allows no code from texts, and so no waiting for them in it."""
-    for _ in range(200):
-        if page.evaluate(holds):
-            return
+    limit = time.monotonic() + 30
+    while not page.evaluate(holds):
+        assert time.monotonic() < limit, holds
         page.wait_for_timeout(25)
-    raise AssertionError(holds)
 
 
 def now(dataset: Path, judge: str) -> dict[str, int | None]:

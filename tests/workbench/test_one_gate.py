@@ -33,27 +33,24 @@ def configure(folder: Path, name: str, gate: str, baseline: str = "") -> None:
 MEASURES = {"golden.json": "pass_rate_total", "graded.csv": "P@5"}
 
 
+DEMANDS = [
+    ("minimum = 0.1\nmin_queries = 1000", "INCONCLUSIVE", 3),
+    ("min_queries = 1000", "INCONCLUSIVE", 3),
+    ("min_queries = 1", "PASS", 0),
+    ("max_drop = 0.1", "INCONCLUSIVE", 3),
+    ("minimum = 0.1", "PASS", 0),
+    ("maximum = 0.01", "FAIL", 1),
+]
+
+
 @pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize(
-    ("demand", "status", "code"),
-    [
-        ("minimum = 0.1\nmin_queries = 1000", "INCONCLUSIVE", 3),
-        ("min_queries = 1000", "INCONCLUSIVE", 3),
-        ("min_queries = 1", "PASS", 0),
-        ("max_drop = 0.1", "INCONCLUSIVE", 3),
-        ("minimum = 0.1", "PASS", 0),
-        ("maximum = 0.01", "FAIL", 1),
-    ],
-)
-def test_one_gate_one_verdict(
-    name: str, demand: str, status: str, code: int, assay_cli: Assay, sets: Path
-) -> None:
-    gate = f'[[gates]]\nmeasure = "{MEASURES[name]}"\n{demand}\n'
-    configure(sets, name, gate)
-    done = assay_cli("run")
-    assert (done.code, status in done.out) == (code, True), done.out
-    verdict = assay_cli("run", "--json").json[0]["verdict"]
-    assert verdict["status"].upper() == status
+def test_one_gate_one_verdict(name: str, assay_cli: Assay, sets: Path) -> None:
+    for demand, status, code in DEMANDS:  # the engine is run for the first
+        configure(sets, name, f'[[gates]]\nmeasure = "{MEASURES[name]}"\n{demand}\n')
+        done = assay_cli("run")
+        assert (done.code, status in done.out) == (code, True), (demand, done.out)
+        verdict = assay_cli("run", "--json").json[0]["verdict"]
+        assert verdict["status"].upper() == status, demand
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -191,8 +188,7 @@ def test_gates_that_are_not_asked_for_any_more_leave_no_verdict(
     assert (done.code, done.json[0]["verdict"], done.json[0]["cached"]) == (0, None, True)
 
 
-@pytest.mark.parametrize("language", ["en", "fi", "he"])
-def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path, language: str) -> None:
+def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path) -> None:
     """Those of a rate are Clopper and Pearson's (0.025 ** (1 / n) below n passes of n)."""
     asked = [f"q{number}" for number in range(12)]
     rows = "".join(f"{query},gift limit,a,1\n" for query in asked)
@@ -201,7 +197,7 @@ def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path, languag
     (sets / "golden.json").write_text(json.dumps(golden))
     notes = {"en": "fail completely", "fi": "pahin tapaus", "he": "המקרה הגרוע ביותר"}
     for name, key in (("graded.csv", "precision@1"), ("golden.json", "pass_rate_total")):
-        of_set = ["score", "--dataset", name, "--search-module", "mine", "--language", language]
+        of_set = ["score", "--dataset", name, "--search-module", "mine"]
         of_set += ["-m", "P@1"] if name == "graded.csv" else []
         usual = assay_cli(*of_set, "--json").json
         worst = assay_cli(*of_set, "--json", "--worst-case").json
@@ -210,7 +206,9 @@ def test_score_prints_worst_case_intervals(assay_cli: Assay, sets: Path, languag
         low, high = worst["intervals"]["overall"][key]
         assert (low, high) == pytest.approx((0.025 ** (1 / 12), 1.0), abs=0.002)
         assert usual["intervals"]["overall"][key][0] > low
-        assert notes[language] in " ".join(assay_cli(*of_set, "--worst-case").out.split())
+        for language, note in notes.items():
+            shown = assay_cli(*of_set, "--worst-case", "--language", language).out
+            assert note in " ".join(shown.split())
 
 
 def test_a_golden_gate_says_by_which_interval_it_decided(assay_cli: Assay, tmp_path: Path) -> None:

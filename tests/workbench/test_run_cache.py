@@ -101,26 +101,29 @@ def test_an_engine_that_hangs_is_stopped_and_named(assay_cli: Assay, tmp_path: P
     assert "good on s: scored" in found.err
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        "os._exit(3)",
-        "os.kill(os.getpid(), signal.SIGKILL)",
-        "os.abort()",
-        "ctypes.string_at(0)",
-    ],
-)
-def test_an_engine_that_ends_its_process_is_named_and_the_others_are_scored(
-    assay_cli: Assay, tmp_path: Path, end: str
+ENDS = {
+    "exits": "os._exit(3)",
+    "killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "aborts": "os.abort()",
+    "reads": "ctypes.string_at(0)",
+}
+
+
+def test_engines_that_end_their_process_are_named_and_the_others_are_scored(
+    assay_cli: Assay, tmp_path: Path
 ) -> None:
-    _set_up(tmp_path / "eval", 'search_module = "ends"\n[engines.good]\nsearch_module = "mine"')
-    (tmp_path / "eval" / "ends.py").write_text(
-        f"import ctypes, os, signal\ndef search(query, top_k):\n    {end}\n"
-    )
+    tables = "".join(f'[engines.{name}]\nsearch_module = "{name}"\n' for name in ENDS)
+    _set_up(tmp_path / "eval", f'search_module = "mine"\n{tables}')
+    for name, end in ENDS.items():
+        (tmp_path / "eval" / f"{name}.py").write_text(
+            f"import ctypes, os, signal\ndef search(query, top_k):\n    {end}\n"
+        )
     run = assay_cli("run", "--config", "eval/assay.toml")
     assert run.code == 4
-    assert "e: the engine ended its process: it crashed, exited" in " ".join(run.out.split())
-    assert "good on s: scored" in run.err
+    for name in ENDS:
+        said = f"{name}: the engine ended its process: it crashed, exited"
+        assert said in " ".join(run.out.split())
+    assert "e on s: scored" in run.err
 
 
 def test_what_an_engine_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
