@@ -1,8 +1,7 @@
-"""Votes on a graded set, disagreements and rulings: pages, packets and commands."""
+"""Votes on a graded set, disagreements and rulings: on pages, from packets and from Python. For
+the commands see tests/judging/test_adjudicate.py and test_voting.py."""
 
 from __future__ import annotations
-
-import json
 
 import assay
 from kit import Project
@@ -106,18 +105,6 @@ def test_a_vote_is_changed_withdrawn_and_given_again(project: Project) -> None:
     assert project.labels() == {("q1", "d1"): 1}
 
 
-def test_an_unsure_vote_asks_for_a_second_judge(project: Project) -> None:
-    """It is kept, makes no label, and merge counts the pair as waiting."""
-    project.grade_set(("q1", "d1"), judges=("Ada",))
-    with project.serve() as server:
-        server.visitor("Ada").vote("dataset", "q1", "d1", None)
-        pair = server.visitor("Ada").pairs("dataset", "q1")["d1"]
-        assert (pair["grade"], bool(pair["vote"])) == (None, True)
-    merged = project.json("gold", "merge", project.graded)
-    assert (merged["labels"], merged["second"]) == (0, 1)
-    assert project.labels() == {}
-
-
 def disputed(project: Project) -> None:
     """Ada and Ben agree on d2 and disagree on d1."""
     project.grade_set(("q1", "d1"), ("q1", "d2"))
@@ -156,55 +143,6 @@ def test_a_chair_rules_on_the_page_and_labels_follow(project: Project) -> None:
     assert project.labels()["q1", "d1"] == 1
     assert project.grades()["q1", "d1"] == {"Ada": 2, "Ben": 0}, "the judges' votes stay"
     assert project.json("gold", "agreement", project.graded)["pairs"] == 2
-
-
-def test_rulings_by_command_and_from_a_file(project: Project) -> None:
-    """`assay gold adjudicate` lists disagreements, rules on one, or reads a filled-in file."""
-    disputed(project)
-    listed = project.json("gold", "adjudicate", project.graded)
-    assert [(each["query_id"], each["doc_id"], each["why"]) for each in listed] == [
-        ("q1", "d1", "tie")
-    ]
-    blind = project.do("gold", "adjudicate", project.graded, "--blind", "--json").out
-    assert "Ada reads tickets as gifts" in blind
-    assert '"Ada"' not in blind
-    asked = ("gold", "adjudicate", project.graded, "q1", "d1")
-    assert project.run(*asked, "--grade", 2, "--rationale", "the rule").code == 2, "who?"
-    assert project.run(*asked, "--grade", 2, "--by", "Carl").code == 2, "why?"
-    assert project.run(*asked, "--grade", 7, "--by", "C", "--rationale", "w").code == 2
-    assert project.labels() == {}
-    project.do("gold", "adjudicate", project.graded, "--output", "open.jsonl")
-    rows = (project.folder / "open.jsonl").read_text("utf-8").splitlines()
-    filled = [json.loads(row) for row in rows]
-    for row in filled:
-        if "doc_id" in row:
-            row |= {"grade": 0, "rationale": "another rule"}
-    (project.folder / "open.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in filled), "utf-8"
-    )
-    by = ("--by", "Carl")
-    ruled = project.json("gold", "adjudicate", project.graded, "--from", "open.jsonl", *by)
-    assert (ruled["ruled"], ruled["open"]) == (1, 0)
-    assert project.labels() == {("q1", "d1"): 0, ("q1", "d2"): 1}
-    project.do(*asked, "--grade", 2, "--rationale", "the rule", *by)
-    assert project.labels()["q1", "d1"] == 2
-    assert project.json("gold", "adjudicate", project.graded) == []
-
-
-def test_policies_decide_labels_from_the_same_votes(project: Project) -> None:
-    """`assay gold policy` recomputes the labels; votes stay as they are."""
-    disputed(project)
-    project.do("gold", "merge", project.graded)
-    held = project.grades()
-    project.do("gold", "policy", project.graded, "senior", "--senior", "Ben")
-    assert project.labels() == {("q1", "d1"): 0, ("q1", "d2"): 1}
-    project.do("gold", "policy", project.graded, "latest")
-    assert project.labels()["q1", "d1"] == 0
-    shown = project.json("gold", "policy", project.graded, "adjudicated")
-    assert shown["policy"]["name"] == "adjudicated"
-    assert project.labels() == {("q1", "d2"): 1}
-    assert project.grades() == held
-    assert project.run("gold", "policy", project.graded, "nonsense").code == 2
 
 
 def test_votes_from_packets_join_those_of_the_page(project: Project) -> None:
