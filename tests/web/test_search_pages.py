@@ -137,6 +137,8 @@ MISSING = {
     "Corpus not found.": (
         "/search?corpus=nope",
         "/search?corpus=../opinions&q=gift",
+        "/search?corpus=opinions/&q=gift",
+        "/search?corpus=/tmp&q=gift",
     ),
     '{"error":"no ': (
         "/api/documents/opinions/nope",
@@ -200,9 +202,9 @@ def test_hebrew_is_set_from_the_right(client: TestClient) -> None:
 
 
 def test_tables_are_tables(store: Store, tmp_path: Path) -> None:
-    table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": [HARM, 5]}]}
-    section = {"title": "Talous", "paragraphs": ["Tulot."], "tables": [table]}
-    pages = [{"page_num": 1, "sections": [section]}]
+    table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": [HARM, 5, 6]}]}
+    section = {"title": "Talous", "paragraphs": ["Tulot kasvoivat."], "tables": [table]}
+    pages = [{"page_num": n, "sections": [section]} for n in (1, 2)]
     (tmp_path / "r.json").write_text(json.dumps({"title": "K", "pages": pages}))
     import_corpus("report", tmp_path / "r.json", name="r", home=tmp_path)
     index_corpus("r", home=tmp_path, dense=False)
@@ -211,6 +213,15 @@ def test_tables_are_tables(store: Store, tmp_path: Path) -> None:
     assert '<th scope="col" dir="auto">2023</th>' in text
     assert '<td dir="auto">5</td>' in text
     assert "<script>alert" not in text
+    doc = client.get("/api/documents/r/r:p1:t1", params={"q": "tulot"}).json()
+    before, cells = doc["parts"]
+    [paragraph] = before["paragraphs"]
+    assert "".join(piece["text"] for piece in paragraph["pieces"]) == "Tulot kasvoivat."
+    assert (doc["form"], cells["here"], doc["after"]["doc_id"]) == ("report", True, "r:p2:s1")
+    assert (cells["table"]["header"], cells["table"]["rows"]) == (
+        [["", "2023", ""]],
+        [[HARM, "5", "6"]],
+    )
 
 
 # ── programs ──────────────────────────────────────────────────────────────────────────────────────

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.core.errors import InputError
 from assay.store import Store
 from assay.workbench.project.service import Service
 from assay.workbench.searching import documents, open_corpora, search
 from assay.workbench.searching.corpora import corpus_named, import_corpus, index_corpus
 from assay.workbench.searching.documents import Paragraph, marked
 from assay.workbench.searching.filters import Filters, columns_of
-from assay.workbench.searching.search import NotHere, ResultPage, SearchRequest, search_page
-from kit.corpora import HOSTILE, SAMPLES, import_rows
+from assay.workbench.searching.search import ResultPage, SearchRequest, search_page
+from kit.corpora import SAMPLES, import_rows
 
 
 @pytest.fixture
@@ -126,18 +124,6 @@ def test_what_is_chosen_is_counted_however_few_have_it(service: Service) -> None
     assert [choice.documents for choice in chosen] == [page.total]
 
 
-def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: Path) -> None:
-    for name in ("nope", "../opinions", str(tmp_path), "opinions/"):
-        with pytest.raises(NotHere):
-            searched(service, corpus=name, query="gift")
-        with pytest.raises(NotHere):
-            documents.document_page(service, name, "x")
-    with pytest.raises(NotHere):
-        documents.document_page(service, "opinions", "nope")
-    with pytest.raises(NotHere):
-        search.similar(service, "opinions", "nope")
-
-
 def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None:
     empty = Service(store=store, home=tmp_path)
     assert searched(empty, query="gift").state == "bare"
@@ -178,11 +164,6 @@ def test_only_so_many_corpora_are_kept(
     first = search.corpus_for(service, "one")
     search.corpus_for(service, "two")
     assert search.corpus_for(service, "one") is not first
-
-
-def test_an_empty_question_of_an_agent_is_an_error(service: Service) -> None:
-    with pytest.raises(InputError, match="empty"):
-        search.found_page(service, "opinions", " ")
 
 
 def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) -> None:
@@ -268,35 +249,6 @@ def test_versions_of_one_place(store: Store, tmp_path: Path) -> None:
     assert doc.versions[0].doc_id == last
     found = searched(service, query="pysyvä asuminen", as_of="2033-01-01")
     assert [hit.doc_id for hit in found.results] == [first]
-
-
-def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
-    table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": ["Tulot", 5, 6]}]}
-    section = {"title": "Talous", "paragraphs": ["Tulot kasvoivat."], "tables": [table]}
-    pages = [{"page_num": n, "sections": [section]} for n in (1, 2)]
-    source = tmp_path / "report.json"
-    source.write_text(json.dumps({"title": "Kertomus", "pages": pages}))
-    import_corpus("report", source, name="r", home=tmp_path)
-    index_corpus("r", home=tmp_path, dense=False)
-    service = Service(store=store, home=tmp_path)
-    doc = documents.document_page(service, "r", "report:p1:t1", "tulot")
-    assert doc.form == "report"
-    text, cells = doc.parts
-    assert said(text.paragraphs) == "Tulot kasvoivat."
-    assert cells.here
-    assert cells.table is not None
-    assert cells.table.header == (("", "2023", ""),)
-    assert cells.table.rows == (("Tulot", "5", "6"),)
-    assert doc.after is not None
-    assert doc.after.doc_id == "report:p2:s1"
-
-
-@pytest.mark.parametrize("doc_id", HOSTILE)
-def test_hostile_documents_are_only_text(service: Service, doc_id: str) -> None:
-    doc = documents.document_page(service, "hostile", doc_id, "gift מתנה lahja")
-    text = said(doc.sections[-1].paragraphs)
-    assert "\x00" not in text
-    assert doc.original == ""
 
 
 def test_marking_keeps_every_letter() -> None:
