@@ -37,7 +37,7 @@ def fused_values(folder: Path, gold_path: Path, seed: int) -> Floats:
     space: dict[str, tuple[float, ...]] = {"k": (5, 10, 30, 60, 100)}
     space |= {str(at): (0, 0.5, 1, 2) for at in range(len(runs))}
     columns = [evaluate(fuse(runs), gold, [MEASURE]).values[:, 0]]
-    for setting in search_space.drawn(space, SETTINGS, seed):
+    for setting in search_space.draw_settings(space, SETTINGS, seed):
         weights = [float(setting[str(at)]) for at in range(len(runs))]
         fused = fuse(runs, k=float(setting["k"]), weights=weights)
         columns.append(evaluate(fused, gold, [MEASURE]).values[:, 0])

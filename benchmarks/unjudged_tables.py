@@ -81,8 +81,8 @@ class World:
         entries = self.entries(engine, known, asked)
         scored = [entry for entry in entries if max(entry.judged, default=0) > 0]
         columns = {
-            key: imputed_measures.as_judged(
-                imputed_measures.tabled(scored, None, parse_measure(name)), parse_measure(name)
+            key: imputed_measures.values_as_judged(
+                imputed_measures.hit_table(scored, None, parse_measure(name)), parse_measure(name)
             )[0]
             for key, name in MEASURES.items()
         }

@@ -35,7 +35,7 @@ from sklearn.metrics import roc_auc_score
 
 from assay.core.types import Query, QueryResult
 from assay.engines.indexed import open_indexed
-from assay.evaluation.golden.checks import check
+from assay.evaluation.golden.checks import check_question
 from assay.evaluation.reliability import expected_error
 from assay.formats import read_gold
 from assay.law.matching import known_document
@@ -229,7 +229,7 @@ def judge_of(
         lookup = engine._lookup
         assert lookup is not None
         answer = QueryResult(query_id=query.id, hits=tuple(hits))
-        outcome = check(
+        outcome = check_question(
             query,
             answer,
             locate=lambda doc_id: known_document(lookup(doc_id)),

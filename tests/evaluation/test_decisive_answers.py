@@ -10,7 +10,13 @@ import pytest
 from assay.core.errors import InputError, UsageError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult, judgment_frame
-from assay.evaluation.golden.checks import Outcome, check, check_all, checks_of, results_of
+from assay.evaluation.golden.checks import (
+    Outcome,
+    check_question,
+    check_questions,
+    checks_of,
+    results_of,
+)
 from assay.law.matching import CellText, Known, place_of
 from kit.golden_cases import hit, outcome, question
 
@@ -188,7 +194,7 @@ def test_whether_the_law_on_top_is_wrong(
 
 def test_no_answer_and_a_failed_call_are_told_apart() -> None:
     asked = question(expected_any=ONE)
-    missing = check(asked, None)
+    missing = check_question(asked, None)
     assert (missing.passed, missing.failure, missing.recall, missing.rr) == (False, "missing", 0, 0)
     assert missing.reason == "the run has no answer to this question"
     told = (missing.negative_violated, missing.near_miss, missing.abstained)
@@ -196,7 +202,7 @@ def test_no_answer_and_a_failed_call_are_told_apart() -> None:
     failed = outcome(asked, error="down")
     assert (failed.passed, failed.failure, failed.recall, failed.rr) == (False, "error", None, None)
     assert failed.reason == "the engine failed: down"
-    assert check(question(must_abstain=True), None).recall is None
+    assert check_question(question(must_abstain=True), None).recall is None
     said = outcome(question(must_abstain=True, expected_none=ONE), other(1), abstained=True)
     assert (said.passed, said.abstained, said.negative) == (True, True, None)
     none = outcome(question(must_abstain=True), other(1, 0.1))
@@ -264,17 +270,20 @@ def test_a_set_and_a_run_are_read_in_their_order() -> None:
     queries = (question("b", expected_any=ONE), question("a", expected_any=ONE))
     gold = GoldSet(name="g", queries=queries, judgments=judgment_frame([], [], []))
     low = QueryResult(query_id="a", hits=(other(1, 0.5),))
-    found = check_all(gold, [low])
+    found = check_questions(gold, [low])
     assert [(each.query.id, each.failure) for each in found] == [
         ("b", "missing"),
         ("a", "low_score"),
     ]
-    assert [each.passed for each in check_all(gold, [low], min_score=0.5)] == [False, True]
+    assert [each.passed for each in check_questions(gold, [low], min_score=0.5)] == [False, True]
     three = QueryResult(query_id="b", hits=(other(8), other(8), other(1)))
-    assert [each.failure for each in check_all(gold, [three, low], k=2)] == ["below_k", "low_score"]
+    assert [each.failure for each in check_questions(gold, [three, low], k=2)] == [
+        "below_k",
+        "low_score",
+    ]
     known = Known(place_of(S1))
     bare = [QueryResult(query_id=id, hits=(Hit(doc_id="x", score=1.0),)) for id in "ab"]
-    assert all(each.passed for each in check_all(gold, bare, locate=lambda _: known))
+    assert all(each.passed for each in check_questions(gold, bare, locate=lambda _: known))
     run = run_from_results(
         "e",
         [

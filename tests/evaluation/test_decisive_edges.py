@@ -15,8 +15,8 @@ from assay.core.results import GradedResults
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
 from assay.evaluation import gate_values, statistics
-from assay.evaluation.gates import Gate, decide, mistake
-from assay.evaluation.graded import default_measures, evaluate, graded_results, top_of
+from assay.evaluation.gates import Gate, decide, gate_mistake
+from assay.evaluation.graded import default_measures, evaluate, graded_results, top_of_run
 from assay.evaluation.measures import did_you_mean, suite_of
 
 VALUES = np.random.default_rng(5).uniform(size=(30, 2))
@@ -109,7 +109,7 @@ def gold_of(grade: int = 2, **kinds: str) -> GoldSet:
     ("keep", "kept"), [(None, "abcde"), (9, "abcde"), (3, "abcde"), (2, "abde"), (1, "ad")]
 )
 def test_the_top_of_a_run(keep: int | None, kept: str) -> None:
-    run = top_of(run_of(q="abc", r="de"), keep)
+    run = top_of_run(run_of(q="abc", r="de"), keep)
     assert "".join(run.hits["doc_id"].to_list()) == kept
     assert evaluate(run, gold_of(q="x", r="x"), ["RR"]).score("q", "RR").value == 1
 
@@ -145,25 +145,25 @@ def test_a_gate_on_what_was_not_measured_says_what_was(name: str) -> None:
 
 def test_a_gate_on_a_slice_counts_its_queries_alone() -> None:
     gate = Gate(measure="RR", slice="type:keyword", minimum=0.5, min_queries=2)
-    assert gate_values.by_query(gate, measured(), None, "RR") == {"q": 1, "r": 0.5}
-    assert gate_values.values_of(gate, measured(), "RR") == [1, 0.5]
-    assert not gate_values.too_few(gate, measured())
+    assert gate_values.values_by_query(gate, measured(), None, "RR") == {"q": 1, "r": 0.5}
+    assert gate_values.query_values(gate, measured(), "RR") == [1, 0.5]
+    assert not gate_values.has_too_few_queries(gate, measured())
     more = Gate(measure="RR", slice="type:keyword", minimum=0.5, min_queries=3)
-    assert gate_values.too_few(more, measured())
+    assert gate_values.has_too_few_queries(more, measured())
 
 
 @pytest.mark.parametrize("slice", ["type:none", "type:", "nothing"])
 def test_a_gate_on_an_empty_slice_says_which_there_are(slice: str) -> None:
     with pytest.raises(InputError, match="no query is in it") as error:
-        gate_values.members(Gate(measure="RR", slice=slice, minimum=0.5), measured())
+        gate_values.entries_in_slice(Gate(measure="RR", slice=slice, minimum=0.5), measured())
     assert "type:keyword, type:fact" in (error.value.hint or "")
 
 
 def test_a_change_is_over_the_queries_that_both_have() -> None:
     before = graded_results(run_of(q="xa", s="xya"), gold_of(q="keyword", s="fact"), ["RR"])
     gate = Gate(measure="RR", max_drop=0.1)
-    assert gate_values.moves_of(gate, measured(), before, "RR") == [0.5, 0]
-    assert gate_values.moves_of(gate, measured(), None, "RR") == []
+    assert gate_values.query_changes(gate, measured(), before, "RR") == [0.5, 0]
+    assert gate_values.query_changes(gate, measured(), None, "RR") == []
 
 
 @pytest.mark.parametrize(("cutoff", "share"), [(1, 0), (2, 0.5), (9, 0.5)])
@@ -182,7 +182,7 @@ def test_how_much_of_the_top_is_judged(cutoff: int, share: float) -> None:
     ],
 )
 def test_a_gate_that_makes_no_sense_says_why(gate: dict[str, Any], problem: str) -> None:
-    assert problem in mistake(Gate(measure="RR", **gate))
+    assert problem in gate_mistake(Gate(measure="RR", **gate))
 
 
 def test_a_gate_with_too_little_evidence_says_what_is_needed() -> None:

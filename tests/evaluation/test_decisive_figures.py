@@ -9,7 +9,7 @@ import pytest
 from assay.core.results import (
     Gate,
 )
-from assay.evaluation.gates import DEFAULT_POLICY, _outcomes, mistake
+from assay.evaluation.gates import DEFAULT_POLICY, _gate_outcomes, gate_mistake
 from assay.evaluation.graded import default_measures
 from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, result_key
 from kit.golden_cases import hit, outcome, question
@@ -45,14 +45,14 @@ def test_the_policy_that_holds_where_none_is_given() -> None:
 
 @pytest.mark.parametrize(("given", "wrong"), [(0, True), (1, False), (2, False)])
 def test_one_query_may_be_demanded(given: int, wrong: bool) -> None:
-    assert bool(mistake(Gate(measure="P@5", minimum=0.5, min_queries=given))) == wrong
+    assert bool(gate_mistake(Gate(measure="P@5", minimum=0.5, min_queries=given))) == wrong
 
 
 @pytest.mark.parametrize(("minimum", "told"), [(0.3, 1), (0.62, 0), (0.9, -1)])
 def test_what_a_gate_that_asks_to_be_sure_says_of_values(minimum: float, told: int) -> None:
     values = np.array([0.6, 0.62, 0.64] * 20)[:, None]
     gate = Gate(measure="P@5", minimum=minimum, significance=0.05)
-    assert _outcomes(gate, values).tolist() == [told]
+    assert _gate_outcomes(gate, values).tolist() == [told]
 
 
 def test_a_trap_on_top_is_a_confusion_and_says_so() -> None:

@@ -27,7 +27,13 @@ from assay.core.results import (
     rounded,
 )
 from assay.evaluation import gate_values, statistics
-from assay.evaluation.gates import NO_BASELINE, _outcomes, decide, is_golden_measure, mistake
+from assay.evaluation.gates import (
+    NO_BASELINE,
+    _gate_outcomes,
+    decide,
+    gate_mistake,
+    is_golden_measure,
+)
 
 
 def graded(
@@ -122,7 +128,7 @@ MUST = {"measure": "pass_rate_must"}
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_gate(gate: dict[str, Any], said: str) -> None:
-    assert mistake(Gate(measure="P@5", **gate)) == said
+    assert gate_mistake(Gate(measure="P@5", **gate)) == said
     if said:
         with pytest.raises(InputError) as error:
             decide(graded(0.5), [Gate(measure="P@5", **gate)])
@@ -272,32 +278,32 @@ def test_a_bound_inside_the_interval_decides_nothing_and_one_at_its_end_does() -
         assert check.level == pytest.approx(0.9)
         assert "(90% interval 0." in check.message
         told_ = {"pass": 1, "fail": -1, "inconclusive": 0}[status]
-        assert _outcomes(gate, np.array(values)[:, None]).tolist() == [told_]
-    assert gate_values.margins(Gate(**P, minimum=0.5, significance=0.1), results) == pytest.approx(
-        (np.mean(values) - low, high - np.mean(values))
-    )
-    assert gate_values.margins(Gate(**P, minimum=0.5), results) == (0, 0)
+        assert _gate_outcomes(gate, np.array(values)[:, None]).tolist() == [told_]
+    assert gate_values.interval_margins(
+        Gate(**P, minimum=0.5, significance=0.1), results
+    ) == pytest.approx((np.mean(values) - low, high - np.mean(values)))
+    assert gate_values.interval_margins(Gate(**P, minimum=0.5), results) == (0, 0)
     drop = Gate(**P, max_drop=0.5, significance=0.1)
     before = graded(*(0.1 for _ in values))
     low, high = gate_values.interval_of(drop, [value - 0.1 for value in values]) or (0, 0)
     moved = np.mean(values) - 0.1
     expected = pytest.approx((moved - low, high - moved))
-    assert gate_values.margins(drop, results, before) == expected
+    assert gate_values.interval_margins(drop, results, before) == expected
 
 
 def test_what_a_gate_says_of_columns_is_what_it_says_of_results() -> None:
     """By the value alone, as a bound or a drop, at its very end; and sure of it, by intervals."""
     columns = np.array([[0.2, 0.5, 0.5 - ROUNDING, 0.5 - 2e-9, 0.9]])
-    assert _outcomes(Gate(**P, minimum=0.5), columns).tolist() == [-1, 1, 1, -1, 1]
-    assert _outcomes(Gate(**P, maximum=0.5), columns).tolist() == [1, 1, 1, 1, -1]
+    assert _gate_outcomes(Gate(**P, minimum=0.5), columns).tolist() == [-1, 1, 1, -1, 1]
+    assert _gate_outcomes(Gate(**P, maximum=0.5), columns).tolist() == [1, 1, 1, 1, -1]
     moves = np.array([[-0.2, -0.1, -0.1 - ROUNDING, -0.1 - 2e-9, 0.3]])
-    assert _outcomes(Gate(**P, max_drop=0.1), moves).tolist() == [-1, 1, 1, -1, 1]
+    assert _gate_outcomes(Gate(**P, max_drop=0.1), moves).tolist() == [-1, 1, 1, -1, 1]
     many = np.column_stack([np.full(60, 0.9), np.tile([0.4, 0.6], 30), np.full(60, 0.1)])
     for more in ({"significance": 0.05}, {"worst_case": True}):
-        assert _outcomes(Gate(**P, minimum=0.5, **more), many).tolist() == [1, 0, -1]
+        assert _gate_outcomes(Gate(**P, minimum=0.5, **more), many).tolist() == [1, 0, -1]
         band = Gate(**P, minimum=0.1, maximum=0.97, **more)
-        assert _outcomes(band, many).tolist() == [1, 1, 0]
-        assert _outcomes(Gate(**P, max_drop=0.4, **more), many - 0.9).tolist() == [1, 0, -1]
+        assert _gate_outcomes(band, many).tolist() == [1, 1, 0]
+        assert _gate_outcomes(Gate(**P, max_drop=0.4, **more), many - 0.9).tolist() == [1, 0, -1]
 
 
 def test_levels() -> None:
@@ -311,7 +317,7 @@ def test_levels() -> None:
     ):
         assert gate_values.level_of(Gate(**P, **gate)) == pytest.approx(level)
     assert gate_values.interval_of(Gate(**P), [0.5]) is None
-    assert gate_values.spread_of(Gate(**P), {"q": 0.5}) == ""
+    assert gate_values.interval_text(Gate(**P), {"q": 0.5}) == ""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation import statistics
 from assay.evaluation.comparison import compare
-from assay.evaluation.golden.changes import deltas
+from assay.evaluation.golden.changes import figure_changes
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 
@@ -39,7 +39,7 @@ def _results(values: dict[str, float | None]) -> GradedResults:
 def test_a_query_that_left_changes_nothing_by_leaving() -> None:
     """Nine queries against ten: the mean of the ten is no longer what the nine had."""
     before = _results({f"q{n}": 0.5 for n in range(9)} | {"gone": 1.0})
-    found = deltas(_results({f"q{n}": 0.5 for n in range(9)}), before)
+    found = figure_changes(_results({f"q{n}": 0.5 for n in range(9)}), before)
     assert (found.n, found.n_apart) == (9, 1)
     assert found.delta == {"p@5": 0.0}
     assert found.slices == {"type": {"keyword": {"p@5": 0.0}}}
@@ -48,13 +48,13 @@ def test_a_query_that_left_changes_nothing_by_leaving() -> None:
 
 def test_a_query_of_which_nothing_is_judged_is_not_counted() -> None:
     before = _results({f"q{n}": 0.5 for n in range(9)} | {"unjudged": None})
-    assert deltas(before, before).n == 9  # as `assay compare` counts them
+    assert figure_changes(before, before).n == 9  # as `assay compare` counts them
 
 
 def test_a_change_has_the_interval_and_the_test_of_the_paired_differences() -> None:
     before = _results({f"q{n}": 0.2 for n in range(8)})
     after = _results({f"q{n}": 0.2 + 0.1 * n for n in range(8)} | {"new": 0.0})
-    found = deltas(after, before)
+    found = figure_changes(after, before)
     moves = np.array([[0.1 * n] for n in range(8)])
     (interval,) = statistics.change_intervals(moves)
     assert found.delta["p@5"] == pytest.approx(0.35)
@@ -64,7 +64,7 @@ def test_a_change_has_the_interval_and_the_test_of_the_paired_differences() -> N
 
 
 def test_a_query_without_a_value_is_in_no_change() -> None:
-    found = deltas(_results({"a": 0.5, "b": None}), _results({"a": 0.2, "b": 1.0}))
+    found = figure_changes(_results({"a": 0.5, "b": None}), _results({"a": 0.2, "b": 1.0}))
     assert found.delta["p@5"] == pytest.approx(0.3)
 
 
@@ -89,7 +89,7 @@ def test_queries_that_were_judged_anew_in_between_are_in_no_change() -> None:
     before = _results({f"q{n}": 0.4 for n in range(10)})
     values = {f"q{n}": 0.9 if n < 2 else 0.4 for n in range(10)}
     after = _later(_results(values), 2)
-    found = deltas(after, before)
+    found = figure_changes(after, before)
     assert (found.n, found.n_apart, found.delta) == (8, 2, {"p@5": 0.0})
     text, changed = _headline(before, after)
     assert changed == "some"
@@ -102,13 +102,13 @@ def test_queries_that_were_judged_anew_in_between_are_in_no_change() -> None:
 def test_rows_that_changed_elsewhere_leave_common_queries_as_they_are() -> None:
     before = _results({f"q{n}": 0.4 for n in range(10)} | {"gone": 0.1})
     after = _later(_results({f"q{n}": 0.4 for n in range(10)}), 0)
-    assert (deltas(after, before).n, _headline(before, after)[1]) == (10, "")
+    assert (figure_changes(after, before).n, _headline(before, after)[1]) == (10, "")
 
 
 def test_where_every_query_was_judged_anew_nothing_is_said_of_the_engines() -> None:
     before = _results({f"q{n}": 0.4 for n in range(10)})
     after = _later(_results({f"q{n}": 0.9 for n in range(10)}), 10)
-    assert deltas(after, before).n == 0
+    assert figure_changes(after, before).n == 0
     text, changed = _headline(before, after)
     assert changed == "all"
     assert text == (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.core.types import Document, Hit, Locator, Query, QueryResult
-from assay.evaluation.golden.checks import Outcome, check
+from assay.evaluation.golden.checks import Outcome, check_question
 from assay.law.matching import known_document
 
 ROW = Document(
@@ -30,7 +30,9 @@ def _checked(place: dict[str, Any], evidence: list[Any], **hit: Any) -> Outcome:
     query = Query(id="q", text="?", checks={"expected_any": [place], "evidence": evidence})
     found = Hit(doc_id=ROW.id, score=1.0, **hit)
     known = known_document(ROW)
-    return check(query, QueryResult(query_id="q", hits=(found,)), locate={ROW.id: known}.get)
+    return check_question(
+        query, QueryResult(query_id="q", hits=(found,)), locate={ROW.id: known}.get
+    )
 
 
 @pytest.mark.parametrize("figure", [3400, "3 400", 3_400_000, "3 400 000,00"])
@@ -122,7 +124,7 @@ def test_a_figure_is_named_as_people_name_it(place: dict[str, Any], passes: bool
     checks = {"expected_any": [{"doc_id": "a", **place}], "evidence": ["−768 243 €"]}
     hits = (Hit(doc_id="row", score=1.0),)
     query = Query(id="q", text="?", checks=checks)
-    found = check(
+    found = check_question(
         query, QueryResult(query_id="q", hits=hits), locate={"row": known_document(row)}.get
     )
     assert found.passed is passes, found.reason

@@ -24,7 +24,7 @@ from assay.core.results import (
     MeasureLine,
 )
 from assay.core.results_file import encode, to_json
-from assay.evaluation.gate_values import undecidable
+from assay.evaluation.gate_values import undecidable_reason
 from assay.evaluation.gates import decide
 from assay.workbench.scoring.score import verdict_on
 from kit.commands import Assay
@@ -252,7 +252,7 @@ def test_a_gate_names_the_query_that_makes_its_interval_doubtful() -> None:
 def test_a_gate_that_cannot_pass_is_known_before_any_engine_is_asked(
     gate: dict[str, Any], n: int, said: str
 ) -> None:
-    found = undecidable(Gate(measure="P@5", **gate), n)
+    found = undecidable_reason(Gate(measure="P@5", **gate), n)
     assert said in found
     assert bool(said) == bool(found)
 

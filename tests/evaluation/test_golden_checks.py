@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult
-from assay.evaluation.golden.checks import check, check_all, results_of
+from assay.evaluation.golden.checks import check_question, check_questions, results_of
 from assay.law.matching import Known, Place
 from kit.golden_cases import hit, outcome, question
 from kit.spec_runner import eval_one
@@ -184,9 +184,9 @@ def test_a_failed_call_and_a_missing_answer_are_not_an_empty_list() -> None:
         None,
         "the engine failed: Timeout: 5 s",
     )
-    missing = check(question(must_abstain=True), None)
+    missing = check_question(question(must_abstain=True), None)
     assert (missing.passed, missing.failure) == (False, "missing")
-    assert check(question(expected_any=[S110]), None).rr == 0.0
+    assert check_question(question(expected_any=[S110]), None).rr == 0.0
 
 
 def test_recall_is_over_the_expected_places() -> None:
@@ -262,7 +262,7 @@ def test_runs_with_ids_alone_are_scored_by_their_node_ids() -> None:
     again = results_of(run_from_results("e", answers))
     assert again == answers
     gold = GoldSet(name="g", queries=(question(expected_any=[S110]),))
-    assert [found.passed for found in check_all(gold, again)] == [True]
+    assert [found.passed for found in check_questions(gold, again)] == [True]
 
 
 SECTIONS = st.sampled_from(["110", "110a", "110 a", "110 A", "111", "7"])
@@ -291,6 +291,6 @@ def test_agrees_with_the_published_runner(
         query_id="q",
         hits=tuple(Hit(doc_id="d", score=h.get("score"), metadata=h) for h in hits),
     )
-    ours = check(query, answer)
+    ours = check_question(query, answer)
     assert (ours.passed, ours.first_rank) == (theirs["passed"], theirs["first_rank"])
     assert (ours.rr or 0.0) == theirs["rr"]

@@ -9,8 +9,8 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation import statistics
 from assay.evaluation.gates import DEFAULT_POLICY, decide
 from assay.evaluation.golden import evaluate_golden, robustness
-from assay.evaluation.golden.checks import check
-from assay.evaluation.golden.figures import results
+from assay.evaluation.golden.checks import check_question
+from assay.evaluation.golden.figures import build_results
 from kit.golden_cases import hit, outcome, question
 
 S1 = [{"section": "1"}]
@@ -33,7 +33,7 @@ def _mixed() -> list:
 
 
 def test_rates_are_over_the_questions_they_are_about() -> None:
-    found = results(_mixed())
+    found = build_results(_mixed())
     overall, n = found.overall, found.n.overall
     assert found.intervals.overall["pass_rate_must"] == (statistics.rate_interval(2, 2).low, 1.0)
     assert (overall["pass_rate_total"], n["pass_rate_total"]) == (3 / 6, 6), (
@@ -53,7 +53,7 @@ def test_rates_are_over_the_questions_they_are_about() -> None:
 
 
 def test_score_and_latency_statistics() -> None:
-    overall = results(_mixed()).overall
+    overall = build_results(_mixed()).overall
     scores = sorted([0.8, 0.9, 0.5, 0.7, 0.9])
     assert overall["avg_top1_score"] == pytest.approx(sum(scores) / 5)
     assert (overall["min_top1_score"], overall["median_top1_score"], overall["max_top1_score"]) == (
@@ -67,7 +67,7 @@ def test_score_and_latency_statistics() -> None:
         12,
         12,
     )
-    found = results(
+    found = build_results(
         [outcome(question(f"q{n}", expected_any=S1), hit(1, 1, n / 100)) for n in range(1, 101)]
     )
     assert found.n.overall["p90_top1_score"] == 100
@@ -75,12 +75,12 @@ def test_score_and_latency_statistics() -> None:
         "the 40th and the 61st of 100"
     )
     assert found.intervals.overall["max_top1_score"] == (None, None)
-    bare = results([outcome(question(expected_any=S1), hit(1, 1, None))]).overall
+    bare = build_results([outcome(question(expected_any=S1), hit(1, 1, None))]).overall
     assert bare["avg_top1_score"] is None, "an engine without scores has no score statistics"
 
 
 def test_every_question_is_in_the_results_under_the_suites_names() -> None:
-    entry = results(
+    entry = build_results(
         [
             outcome(
                 question("a", must=True, category="x", expected_any=S1),
@@ -117,7 +117,7 @@ def test_every_question_is_in_the_results_under_the_suites_names() -> None:
 
 
 def test_a_missing_question_counts_as_not_passed() -> None:
-    overall = results([check(question(expected_any=S1), None)]).overall
+    overall = build_results([check_question(question(expected_any=S1), None)]).overall
     assert (overall["pass_rate_total"], overall["mrr_at_k"], overall["recall_at_k"]) == (
         0.0,
         0.0,
@@ -238,7 +238,7 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
         asked = question(
             f"{parent}~{kind}", expected_any=S1, extra={"parent": parent, "perturbation": kind}
         )
-        return check(
+        return check_question(
             asked,
             QueryResult(
                 query_id=asked.id, hits=(Hit(doc_id="x:1:1" if passes else "x:9:1", score=1.0),)
@@ -258,7 +258,7 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
             for parent, passes in (("a", True), ("b", True), ("c", True))
         ),
     ]
-    everything = results(outcomes)
+    everything = build_results(outcomes)
     found = robustness(everything)
     typo = found.by_perturbation["typo-doubled"]
     assert (typo.n, typo.pass_rate, typo.parent_pass_rate) == (3, 1 / 3, 2 / 3)
@@ -274,12 +274,12 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
     )
     assert (everything.overall["total"], everything.overall["n_variants"]) == (3, 6)
     assert everything.slices["perturbation"]["case"]["pass_rate_total"] == 1
-    alone = results([outcome for outcome in outcomes if outcome.query.extra]).overall
+    alone = build_results([outcome for outcome in outcomes if outcome.query.extra]).overall
     assert (alone["total"], alone["pass_rate_total"]) == (6, 4 / 6), (
         "variants on their own are questions like any"
     )
     with pytest.raises(InputError):
-        robustness(results([outcome(question("a", expected_any=S1), hit(1, 1))]))
+        robustness(build_results([outcome(question("a", expected_any=S1), hit(1, 1))]))
 
 
 def test_failed_calls_are_not_in_the_robustness() -> None:
@@ -293,7 +293,7 @@ def test_failed_calls_are_not_in_the_robustness() -> None:
         outcome(asked("b~case", parent="b", perturbation="case"), hit(1, 1)),
         outcome(asked("a~typo-doubled", parent="a", perturbation="typo-doubled"), error="timeout"),
     ]
-    found = robustness(results(outcomes))
+    found = robustness(build_results(outcomes))
     assert list(found.by_perturbation) == ["case"]
     assert found.overall.n == 1, (
         "the variant of a question that failed has nothing to be compared with"

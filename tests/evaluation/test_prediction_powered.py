@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.evaluation.prediction_powered import estimate, lopsided, power_tuned, shift
+from assay.evaluation.prediction_powered import (
+    chance_of_imbalance,
+    chance_of_shift,
+    estimate,
+    power_tuned,
+)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -194,9 +199,9 @@ def test_a_shift_is_the_two_sample_test() -> None:
     rng = np.random.default_rng(3)
     judged, others = rng.random(200), rng.random(300) + 0.05
     expected = stats.ttest_ind(judged, others).pvalue
-    assert shift(judged, others) == pytest.approx(expected, rel=0.1)
-    assert shift(judged, judged[:0]) == 1.0
-    assert shift(np.ones(5), np.ones(7)) == 1.0
+    assert chance_of_shift(judged, others) == pytest.approx(expected, rel=0.1)
+    assert chance_of_shift(judged, judged[:0]) == 1.0
+    assert chance_of_shift(np.ones(5), np.ones(7)) == 1.0
 
 
 def test_lopsided_is_fishers_exact_test() -> None:
@@ -204,4 +209,4 @@ def test_lopsided_is_fishers_exact_test() -> None:
         table = [[judged_of_group, 10 - judged_of_group], [15 - judged_of_group, 30]]
         table[1][1] = 66 - 10 - (15 - judged_of_group)
         expected = stats.fisher_exact(table).pvalue
-        assert lopsided(judged_of_group, 15, 10, 66) == pytest.approx(expected, rel=1e-6)
+        assert chance_of_imbalance(judged_of_group, 15, 10, 66) == pytest.approx(expected, rel=1e-6)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evaluation import statistics
-from assay.evaluation.statistics import adjusted
+from assay.evaluation.statistics import adjust_tests
 
 RNG = np.random.default_rng(11)
 
@@ -81,7 +81,7 @@ def test_an_adjusted_interval_holds_zero_where_the_adjusted_p_is_not_significant
     columns: list[np.ndarray], alpha: float
 ) -> None:
     p_values = [float(statistics.change_tests(each)[0]) for each in columns]
-    for each, held, p in zip(columns, adjusted(p_values), p_values, strict=True):
+    for each, held, p in zip(columns, adjust_tests(p_values), p_values, strict=True):
         assert held.p_adjusted >= p
         low, high = ends(statistics.change_intervals(each, level=held.level)[0])
         if abs(held.p_adjusted - alpha) > 1e-9:
@@ -137,7 +137,7 @@ def test_values_that_make_an_interval_doubtful_are_named(
     values: list[float], kind: str, rows: list[int]
 ) -> None:
     assert statistics.risky_rows(np.array(values)) == (kind, rows)
-    risk = statistics.risk_in({f"q{row}": value for row, value in enumerate(values)})
+    risk = statistics.risky_queries({f"q{row}": value for row, value in enumerate(values)})
     assert (risk is not None) == bool(kind)
     if risk is not None:
         assert (risk.kind, risk.queries) == (kind, [f"q{row}" for row in rows])
@@ -368,7 +368,7 @@ def test_corrections_are_theirs_by_definition() -> None:
             for p in given_
         ]
         assert statistics.holm(given_) == pytest.approx(holm)
-        assert [held.p_adjusted for held in adjusted(given_)] == pytest.approx(holm)
+        assert [held.p_adjusted for held in adjust_tests(given_)] == pytest.approx(holm)
         assert statistics.benjamini_hochberg(given_) == pytest.approx(share)
 
 

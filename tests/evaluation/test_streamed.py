@@ -17,7 +17,7 @@ from assay.core.errors import InputError
 from assay.core.runs import Block, pair_hashes, ranked, repeated
 from assay.evaluation import judged_hits
 from assay.evaluation.graded import evaluate, graded_results, score_sheet
-from assay.evaluation.judged_hits import judged_rows, judgments_of, look_up, prepare
+from assay.evaluation.judged_hits import join_run, join_saved_run, judged_rows, judgments_of
 from assay.evaluation.measures import parse_measures
 from assay.formats import read_run, trec
 from kit.commands import Assay
@@ -55,16 +55,16 @@ def test_it_equals_the_run_read_whole(
     gold = as_gold(grades)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trec, "BLOCK_BYTES", size)
-        looked, run = look_up(path, gold, keep=keep), read_run(path)
+        looked, run = join_saved_run(path, gold, keep=keep), read_run(path)
     here, whole = (
-        score_sheet(looked.prepared, parse_measures(MEASURES)),
+        score_sheet(looked.joined, parse_measures(MEASURES)),
         evaluate(run, gold, MEASURES),
     )
     np.testing.assert_array_equal(here.values, whole.values)
     assert here.counts == whole.counts
     assert here.reasons == whole.reasons
     for one, other in zip(
-        graded_results(looked.run, gold, MEASURES, prepared=looked.prepared, keep=keep).per_query,
+        graded_results(looked.run, gold, MEASURES, prepared=looked.joined, keep=keep).per_query,
         graded_results(run, gold, MEASURES).per_query,
         strict=True,
     ):
@@ -101,11 +101,11 @@ def test_judgments_may_come_in_any_order_and_with_any_grades() -> None:
     run = {"b": {"y": 3.0, "x": 2.0, "z": 1.0}, "a": {"w": 2.0, "x": 1.0}}
     whole = as_gold(qrels)
     mixed = replace(whole, judgments=whole.judgments[[3, 0, 4, 2, 1]])
-    made, again = prepare(run, whole), prepare(run, mixed)
+    made, again = join_run(run, whole), join_run(run, mixed)
     assert made.gold_grade.tolist() == again.gold_grade.tolist() == [900, 2, -1, 1, 0]
     assert made.gold_query.tolist() == again.gold_query.tolist() == [0, 0, 0, 1, 1]
     few = as_gold({"a": {"x": 1, "y": -1, "z": 3}, "b": {"x": 0, "y": 1}})
-    assert prepare({"a": {"x": 1.0}}, few).gold_grade.tolist() == [3, 1, -1, 1, 0]
+    assert join_run({"a": {"x": 1.0}}, few).gold_grade.tolist() == [3, 1, -1, 1, 0]
 
 
 def test_documents_of_one_number_are_not_taken_for_one() -> None:
@@ -174,7 +174,7 @@ def test_a_broken_line_far_down_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(trec, "BLOCK_BYTES", 64)
     (tmp_path / "x.run").write_text(RUN + "q Q0 d99 1 high tag\n")
     with pytest.raises(InputError, match=r"'high' is not a number") as told:
-        look_up(tmp_path / "x.run", as_gold({"q": {"d00": 1}}), keep=20)
+        join_saved_run(tmp_path / "x.run", as_gold({"q": {"d00": 1}}), keep=20)
     assert told.value.where.endswith("x.run:41")
 
 

@@ -101,5 +101,5 @@ def test_effects_by_hand() -> None:
 
 
 def test_many_numbers_are_grouped_into_ranges() -> None:
-    groups = tuning.grouped(list(range(1, 13)))
+    groups = tuning.value_groups(list(range(1, 13)))
     assert list(dict.fromkeys(groups)) == ["1 to 3", "4 to 6", "7 to 9", "10 to 12"]

@@ -51,17 +51,17 @@ def _case(seed: int) -> tuple[list[str], list[str], dict[str, int]]:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("every", [unjudged.EVERY, 0])
+@pytest.mark.parametrize("every", [unjudged.MOST_GRADINGS, 0])
 def test_no_grading_brings_a_lead_lower(
     measure: str, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With few open hits exactly; by greedy steps alone nearly always, and never too low."""
-    monkeypatch.setattr(unjudged, "EVERY", every)
+    monkeypatch.setattr(unjudged, "MOST_GRADINGS", every)
     missed = 0
     for seed in range(25):
         first, second, known = _case(seed)
         grades = {**known, "elsewhere": TOP}
-        fall = unjudged._fall(
+        fall = unjudged._lead_fall(
             parse_measure(measure),
             _entry(first, known, [TOP]),
             _entry(second, known, [TOP]),

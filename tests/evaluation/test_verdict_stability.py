@@ -15,12 +15,12 @@ from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, Grade
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
-from assay.evaluation.judged_hits import prepare
+from assay.evaluation.judged_hits import join_run
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
-from assay.evaluation.unjudged import readings
-from assay.evaluation.unjudged.imputed_measures import impute, sampled, tabled
-from assay.evaluation.unjudged.relevance_model import COLUMNS, chances, learn
+from assay.evaluation.unjudged import unjudged_bounds
+from assay.evaluation.unjudged.imputed_measures import hit_table, impute, sampled_values
+from assay.evaluation.unjudged.relevance_model import COLUMNS, fit_belief, relevance_chances
 from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.judging.next import next_to_judge, with_judgments
 from assay.reports.listing import decision_page
@@ -34,7 +34,7 @@ GATE = Gate(measure="P@5", minimum=0.5)
 
 def scored(lists: dict[str, list[str]], grades: Grades, *, rubric: str = "") -> GradedResults:
     run = {query: _as_run(docs) for query, docs in lists.items()}
-    sheet = score_sheet(prepare(run, grades), parse_measures(["P@5", "nDCG@5"]))
+    sheet = score_sheet(join_run(run, grades), parse_measures(["P@5", "nDCG@5"]))
     lines = measure_lines(sheet.measures)
     entries = [
         GradedEntry(
@@ -118,7 +118,7 @@ def _outermost(before: GradedResults, after: GradedResults, grades: Grades) -> l
         for drawn in product((0, 1, 2), repeat=len(unknown)):
             full = {query: grades[query] | dict(zip(unknown, drawn, strict=True))}
             then, now = (
-                score_sheet(prepare({query: _as_run(docs)}, full), parse_measures(["nDCG@5"]))
+                score_sheet(join_run({query: _as_run(docs)}, full), parse_measures(["nDCG@5"]))
                 for docs in lists
             )
             value, change = now.values[0][0], now.values[0][0] - then.values[0][0]
@@ -136,7 +136,7 @@ def test_below_twenty_judged_hits_no_grading_turns_what_a_gate_says(seed: int) -
     before, after = _bare(rng, grades), _bare(rng, grades)
     least, lowest, most, highest = _outermost(before, after, grades)
     run = {entry.query_id: _as_run(entry.results) for entry in after.per_query}
-    (printed,) = readings(prepare(run, grades), ["nDCG@5"]).values()
+    (printed,) = unjudged_bounds(join_run(run, grades), ["nDCG@5"]).values()
     assert printed.worst is not None
     for bound in np.linspace(0.05, 1, 20).tolist():
         gates = [
@@ -331,8 +331,8 @@ def test_what_was_chosen_says_less_for_the_rest() -> None:
     rest = np.zeros((1, len(COLUMNS)))
     rest[:, COLUMNS.index("chosen")] = 0.5
     query = np.arange(40)
-    chosen = learn(known, query, np.ones(40, np.int64), np.ones(40), 40, 1)
-    asked = learn(
+    chosen = fit_belief(known, query, np.ones(40, np.int64), np.ones(40), 40, 1)
+    asked = fit_belief(
         np.vstack([known, np.repeat(rest, 40, axis=0)]),
         np.tile(query, 2),
         np.ones(80, np.int64),
@@ -340,8 +340,10 @@ def test_what_was_chosen_says_less_for_the_rest() -> None:
         40,
         1,
     )
-    before, after = (chances(each, rest, np.zeros(1, np.int64))[0] for each in (chosen, asked))
-    judged = chances(chosen, known[:1], np.zeros(1, np.int64))[0]
+    before, after = (
+        relevance_chances(each, rest, np.zeros(1, np.int64))[0] for each in (chosen, asked)
+    )
+    judged = relevance_chances(chosen, known[:1], np.zeros(1, np.int64))[0]
     assert before < judged
     assert after > before
 
@@ -355,9 +357,9 @@ def test_who_ranks_the_relevant_higher_says_something_of_the_rest() -> None:
         grades[query] = {"good": 1, "bad": 0}
     turned = {query: docs[::-1] for query, docs in lists.items()}
     pair = scored(lists, grades).per_query, scored(turned, grades).per_query
-    table = tabled(*pair, parse_measures(["nDCG@10"])[0])
+    table = hit_table(*pair, parse_measures(["nDCG@10"])[0])
     guess = impute(table)
-    chance = chances(guess.belief, guess.features, guess.spots[:, 0])
+    chance = relevance_chances(guess.belief, guess.features, guess.spots[:, 0])
     by_document = {
         (table.entries[row].query_id, table.documents[row][column]): value
         for (row, column), value in zip(guess.spots.tolist(), chance.tolist(), strict=True)
@@ -405,7 +407,7 @@ def test_what_no_list_has_is_told_by_the_hits_at_its_end() -> None:
     were judged before."""
     measure = parse_measures(["nDCG@8"])[0]
     tables = {
-        (relevant, on_request): tabled(listed(relevant, on_request=on_request), None, measure)
+        (relevant, on_request): hit_table(listed(relevant, on_request=on_request), None, measure)
         for relevant, on_request in product((2, 6), (True, False))
     }
     found = {}
@@ -418,7 +420,7 @@ def test_what_no_list_has_is_told_by_the_hits_at_its_end() -> None:
     rich = tables[6, True]
     alone, beside = impute(rich), impute(rich, with_unseen=True)
     assert np.array_equal(alone.drawn, beside.drawn)
-    low, high = (sampled(rich, measure, each)[0].mean() for each in (beside, alone))
+    low, high = (sampled_values(rich, measure, each)[0].mean() for each in (beside, alone))
     assert low < high
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.results_file import entry_to_json, to_json
-from assay.evaluation.golden.checks import check_all
+from assay.evaluation.golden.checks import check_questions
 from assay.evaluation.golden.expectations import check_expectations
-from assay.evaluation.golden.figures import results
+from assay.evaluation.golden.figures import build_results
 from assay.formats import read_gold, read_run, write_gold
 from assay.formats.results_json import read_answers
 
@@ -48,7 +48,7 @@ def test_results_of_the_suites_runner_are_rescored(tmp_path: Path) -> None:
     }
     path = _write(tmp_path / "theirs.json", saved)
     engine, answers = read_answers(path)
-    found = results(check_all(gold, answers))
+    found = build_results(check_questions(gold, answers))
     row = entry_to_json(found.per_query[0])
     assert (engine, row["passed"], row["first_rank"], row["rr"], row["latency_ms"]) == (
         "theirs",
@@ -74,9 +74,9 @@ def test_our_own_results_can_be_rescored(tmp_path: Path) -> None:
         ]
     }
     _, answers = read_answers(_write(tmp_path / "theirs.json", saved))
-    first = results(check_all(gold, answers))
+    first = build_results(check_questions(gold, answers))
     _, again = read_answers(_write(tmp_path / "ours.json", {"engine": "e"} | to_json(first)))
-    second = results(check_all(gold, again))
+    second = build_results(check_questions(gold, again))
     assert first.per_query[0].passed
     assert second.overall == first.overall
 

@@ -18,13 +18,13 @@ from assay.evaluation.measures import MEASURES, parse_measure
 from assay.evaluation.unjudged.imputed_measures import (
     FEWEST,
     chance_above,
+    hit_table,
     impute,
-    measured,
-    sampled,
-    tabled,
+    measure_table,
+    sampled_values,
     unseen_grades,
 )
-from assay.evaluation.unjudged.relevance_model import chances
+from assay.evaluation.unjudged.relevance_model import relevance_chances
 from assay.judging.next import (
     FLIP_SAMPLES,
     DecisionState,
@@ -161,11 +161,11 @@ SECOND = entries("axbz", "wbua", "dxc", "abc")
 @pytest.mark.parametrize("measure", ["nDCG@3", "P@2", "RR(rel=2)", "AP"])
 def test_an_effect_is_computed_one_grade_at_a_time(second: Any, measure: str) -> None:
     wanted = parse_measure(measure)
-    table = tabled(FIRST, second, wanted)
+    table = hit_table(FIRST, second, wanted)
     guess = impute(table, with_unseen=second is None)
     levels = [0, *guess.belief.grades.tolist()]
     shares = np.asarray(guess.belief.shares)
-    chance = chances(guess.belief, guess.features, guess.spots[:, 0])
+    chance = relevance_chances(guess.belief, guess.features, guess.spots[:, 0])
     expected = {}
     for spot, (row, column) in enumerate(guess.spots.tolist()):
         if not table.counts[row, column]:
@@ -181,7 +181,7 @@ def test_an_effect_is_computed_one_grade_at_a_time(second: Any, measure: str) ->
                 grades[column] = level
                 beside = unseen_grades(np.array([row]), guess)
                 mine = None if beside is None else beside[draw : draw + 1]
-                found = measured(table, wanted, np.array([row]), grades[None], mine)
+                found = measure_table(table, wanted, np.array([row]), grades[None], mine)
                 values.append(found[0][0] if second is None else found[1][0] - found[0][0])
             means.append(np.mean(values))
         changes = np.array(means[1:]) - means[0]
@@ -212,8 +212,8 @@ def test_an_effect_is_computed_one_grade_at_a_time(second: Any, measure: str) ->
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
 def test_where_a_decision_stands_is_told_by_the_draws(second: Any, threshold: float) -> None:
     wanted = parse_measure("nDCG@3")
-    table = tabled(FIRST, second, wanted)
-    found = sampled(table, wanted, impute(table, with_unseen=second is None))
+    table = hit_table(FIRST, second, wanted)
+    found = sampled_values(table, wanted, impute(table, with_unseen=second is None))
     moved = found[0] if second is None else found[1] - found[0]
     totals = moved.sum(axis=0) / len(table.entries) - threshold
     above = chance_above(totals)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.types import Hit, Query, QueryResult
-from assay.evaluation.golden.checks import Outcome, check
+from assay.evaluation.golden.checks import Outcome, check_question
 
 
 def question(
@@ -39,4 +39,4 @@ def outcome(
     result = QueryResult(
         query_id=query.id, hits=hits, abstained=abstained, error=error, millis=12.0
     )
-    return check(query, result, **options)
+    return check_question(query, result, **options)

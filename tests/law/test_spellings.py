@@ -15,7 +15,7 @@ from spelled import KPL, KUNTALAKI, ONE, OYL, PL, PLANNING, RL, SEVERAL, TABLE, 
 from assay.core.types import Document, Hit, Locator, Query, QueryResult
 from assay.corpus import cite, import_corpus, open_corpus
 from assay.corpus.importers import akn, finlex
-from assay.evaluation.golden.checks import check, checks_of
+from assay.evaluation.golden.checks import check_question, checks_of
 from assay.law.matching import hit_place, matches, place_of, unreadable
 from assay.law.places import Cited, read_citation, read_section, sections_named
 from assay.law.queries import normal_query
@@ -86,7 +86,7 @@ def test_the_corpus_or_the_question_says_in_what_language(row: Row) -> None:
     found = QueryResult(
         query_id="q", hits=(Hit(doc_id="x", score=0.9, metadata={"section": row.written}),)
     )
-    assert check(by_statement, found).passed
+    assert check_question(by_statement, found).passed
 
 
 @pytest.mark.parametrize("row", SEVERAL, ids=ids(SEVERAL))

@@ -8,8 +8,8 @@ import pytest
 from assay.core.errors import UsageError
 from assay.core.results import Gate, GoldenResults
 from assay.evaluation.gates import decide
-from assay.evaluation.golden import family_of, robustness
-from assay.evaluation.golden.figures import results
+from assay.evaluation.golden import perturbation_family, robustness
+from assay.evaluation.golden.figures import build_results
 from assay.judging.perturb import PERTURBATIONS as KINDS
 from assay.reports import evaluation_report, view
 from assay.reports.words import table
@@ -21,7 +21,7 @@ def markdown(results: GoldenResults, *, language: str = "en") -> str:
 
 
 def _results() -> GoldenResults:
-    found = results(
+    found = build_results(
         [
             outcome(
                 question("s1", category="b", expected_any=[{"section": "110", "moment": "3"}]),
@@ -95,7 +95,7 @@ def test_no_english_is_left_in_the_finnish_report() -> None:
             (hit(9, 1),),
         ),
     ]
-    found = results([outcome(query, *hits, **options) for query, options, hits in asked])
+    found = build_results([outcome(query, *hits, **options) for query, options, hits in asked])
     policy = [
         Gate(measure="pass_rate_total", minimum=0.5, slice="perturbation:case"),
         Gate(measure="p95_latency_ms", maximum=5),
@@ -132,7 +132,7 @@ def test_test_types_are_in_the_language_of_the_report() -> None:
         question(name, expected_any=[{"section": "7"}], test_type=name)
         for name in ("hard_negative", "oma tyyppi")
     ]
-    found = results([outcome(each, hit(7, 1)) for each in asked])
+    found = build_results([outcome(each, hit(7, 1)) for each in asked])
     assert "| hard_negative | 1 |" in markdown(found)
     finnish = markdown(found, language="fi")
     assert "| lähellä mutta väärin | 1 |" in finnish
@@ -140,7 +140,7 @@ def test_test_types_are_in_the_language_of_the_report() -> None:
 
 
 def test_nothing_failed_and_nothing_breaks_the_table() -> None:
-    found = results(
+    found = build_results(
         [outcome(question("a|b", category="x|y", expected_any=[{"section": "7"}]), hit(7, 1))]
     )
     text = markdown(found)
@@ -149,7 +149,7 @@ def test_nothing_failed_and_nothing_breaks_the_table() -> None:
 
 
 def test_every_perturbation_is_of_its_family() -> None:
-    assert all(family_of(name) == kind.family for name, kind in KINDS.items())
+    assert all(perturbation_family(name) == kind.family for name, kind in KINDS.items())
     with pytest.raises(UsageError):
         markdown(_results(), language="sv")
 
@@ -185,7 +185,7 @@ def test_every_perturbation_is_of_its_family() -> None:
     ],
 )
 def test_what_was_expected_is_told_whatever_it_was(checks: dict, words: str, sanat: str) -> None:
-    found = results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))])
+    found = build_results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))])
     assert f"- Expected: {words}\n" in markdown(found)
     assert f"- Odotettiin: {sanat}\n" in markdown(found, language="fi")
 

@@ -27,7 +27,7 @@ from assay.core.results import (
     Intervals,
     Metrics,
 )
-from assay.evaluation.gate_values import answer_mistake, answers_by_question
+from assay.evaluation.gate_values import answer_mistake, answer_values_by_question
 from assay.evaluation.statistics import change_intervals, change_tests, mean_intervals
 
 # Counts that a gate can hold at 0, each with the check and the values that it counts.
@@ -110,7 +110,7 @@ def summary(
     }
     intervals = {}
     for name in MEASURES:
-        values = answers_by_question(each, name, questions or {})
+        values = answer_values_by_question(each, name, questions or {})
         if name in (*SHARES, *AUTHORITIES):
             overall[name] = fmean(values.values()) if values else None
             if len(values) > 1:
@@ -219,7 +219,7 @@ def compare(a: AnswerResults, b: AnswerResults) -> list[AnswerChange]:
             if figures.get(name) is not None and b.per_query.get(id, {}).get(name) is not None
         ]
         before, after = (
-            answers_by_question({id: run.per_query[id] for id in both}, name, a.questions)
+            answer_values_by_question({id: run.per_query[id] for id in both}, name, a.questions)
             for run in (a, b)
         )
         if len(before) < 2:

@@ -1,4 +1,4 @@
-"""Is B better than A? Paired differences by query, tests with correction, and what moved.
+"""Compare results: paired differences by query, corrected tests, and the queries that moved.
 
 A difference is significant where its adjusted p is at most 0.05 and its sign is at least 95% sure
 with the unjudged hits imputed. Else B is probably better where that is 70% sure or more:
@@ -38,28 +38,47 @@ from assay.core.results import (
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation.golden.changes import State, in_one_state
+from assay.evaluation.golden.changes import GoldDifference, with_same_judgments
 from assay.evaluation.measures import Integers, parse_measure
-from assay.evaluation.statistics import ALPHA, TIE, AdjustedTest, adjusted, risk_in
+from assay.evaluation.statistics import ALPHA, TIE, AdjustedTest, adjust_tests, risky_queries
 from assay.evaluation.unjudged import (
     DEEPEST,
     PoolAdvice,
     could_overturn,
     pool_needed,
-    unscored,
+    unscored_reason,
 )
-from assay.evaluation.unjudged.verdict_stability import SURE, Doubt, Rule, doubt_about, is_closed
+from assay.evaluation.unjudged.verdict_stability import (
+    SURE,
+    Rule,
+    Stability,
+    is_closed,
+    stability_of,
+)
 
-__all__ = ["ALPHA", "TIE", "Comparison", "Difference", "Moved", "compare", "incomparable"]
+__all__ = [
+    "ALPHA",
+    "TIE",
+    "Comparison",
+    "Difference",
+    "MovedQuery",
+    "compare",
+    "differing_fingerprints",
+]
 
-MOVED = 10  # how many of the queries that moved most are shown
+MOVES_SHOWN = 10  # how many of the queries that moved most are shown
 PROBABLE = 0.7  # the sign is sure enough to be named, though not significant
 
 
 # ── what a comparison says ────────────────────────────────────────────────────────────────────────
 
 Equivalence = Literal["equivalent", "no worse", "worse", "not shown", "open"]
-RANKS: dict[Equivalence, int] = {"equivalent": 1, "no worse": 2, "worse": -1, "not shown": 0}
+EQUIVALENCE_RANKS: dict[Equivalence, int] = {
+    "equivalent": 1,
+    "no worse": 2,
+    "worse": -1,
+    "not shown": 0,
+}
 # better and worse are significant; open where nothing is known about unjudged hits that decide it
 ComparisonVerdict = Literal[
     "better", "worse", "probably better", "probably worse", "not significant", "open", ""
@@ -103,7 +122,7 @@ class Difference:
     )
     verdict: ComparisonVerdict = ""
     sure: float | None = None
-    doubt: Doubt | None = None  # None where nothing that counts is unjudged
+    doubt: Stability | None = None  # None where nothing that counts is unjudged
     risk: RiskyQueries | None = None
     pool: PoolAdvice | None = None  # None where both lists are judged, or the set is closed
     p_randomization: float | None = None  # this and the next two on request
@@ -112,7 +131,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved:
+class MovedQuery:
     """A query that moved, and what entered and left its top 10, with grades."""
 
     system: str
@@ -193,13 +212,13 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     systems: list[str]
     headline: str  # the primary measure: it decides, and orders the queries that moved
     differences: list[Difference]
-    moved: list[Moved]
+    moved: list[MovedQuery]
     warnings: list[str]
     gold_status: str = ""  # how far the gold set is approved; empty where there is nothing to
     variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
     margin: float | None = None  # within which two engines count as equivalent
     leaderboard: Leaderboard | None = None  # of three systems or more
-    gold_changed: State = ""  # in between: `some` queries, which are left out, or `all`
+    gold_changed: GoldDifference = ""  # in between: `some` queries, which are left out, or `all`
     tests: int = 1  # systems that are tested together, which the adjusted p of the headline counts
     worst_case: bool = False  # by Gaffke's bound
     rulings: int = 0  # pairs of the gold set whose judges disagree, and that need a ruling
@@ -224,35 +243,35 @@ def compare(
     no worse, is said. The verdicts are corrected over the systems. `tests` adds other tests to the
     rows. `worst_case` takes Gaffke's bound for the interval and the p. Perturbed questions beside
     their parents are in `variants` alone."""
-    warnings = _incomparable(results, names)
+    warnings = _incomparable_warnings(results, names)
     if warnings and not force:
         raise InputError(
             warnings[0], hint="Score both on the same gold set. To compare anyway, give --force."
         )
-    results, state = in_one_state(results)
+    results, state = with_same_judgments(results)
     measures = _shared_measures(results)
-    headline = _primary(primary or _named_primary(results), measures)
+    headline = _primary_key(primary or _named_primary(results), measures)
     if equivalence is not None and not 0 < equivalence < 1:
         raise InputError(f"a margin must be between 0 and 1, not {equivalence:g}")
     base = results[0]
     tested: list[TestedChange] = []
-    apart: list[TestedChange] = []
-    moved: list[Moved] = []
+    variants: list[TestedChange] = []
+    moved: list[MovedQuery] = []
     for other, name in zip(results[1:], names[1:], strict=True):
-        pair = Pair(
+        pair = ComparedPair(
             name=name, base=base, other=other, measures=measures, worst_case=worst_case, tests=tests
         )
-        both = _common(pair, names[0], warnings)
-        tested += [*_differences(pair, both), *_beside(pair)]
-        moved += _moved(pair, both, list(measures).index(headline))
-        varied = _paired(_variant_means(base, measures), _variant_means(other, measures))
-        apart += _differences(pair, varied) if varied.ids else []
-    heads = iter(adjusted([each.row.p for each in tested if each.row.key == headline]))
+        both = _shared_values(pair, names[0], warnings)
+        tested += [*_differences(pair, both), *_golden_differences(pair)]
+        moved += _largest_moves(pair, both, list(measures).index(headline))
+        varied = _pair_values(_variant_means(base, measures), _variant_means(other, measures))
+        variants += _differences(pair, varied) if varied.ids else []
+    heads = iter(adjust_tests([each.row.p for each in tested if each.row.key == headline]))
     rows = [
-        _in_state(with_verdict(each, next(heads), equivalence), state)
+        _open_if_all_changed(with_verdict(each, next(heads), equivalence), state)
         if each.row.key == headline
-        else _within(with_adjustment(each, informing), equivalence)
-        for each, informing in zip(tested, _adjusted(tested), strict=True)
+        else _with_equivalence(with_adjustment(each, informing), equivalence)
+        for each, informing in zip(tested, _adjust_tests(tested), strict=True)
     ]
     return Comparison(
         baseline=names[0],
@@ -265,29 +284,32 @@ def compare(
         warnings=warnings,
         gold_status=_gold_status(results),
         variants=[
-            with_adjustment(each, held) for each, held in zip(apart, _adjusted(apart), strict=True)
+            with_adjustment(each, correction)
+            for each, correction in zip(variants, _adjust_tests(variants), strict=True)
         ],
         margin=equivalence,
         worst_case=worst_case,
     )
 
 
-def _common(pair: Pair, first: str, warnings: list[str]) -> _Values:
+def _shared_values(pair: ComparedPair, first: str, warnings: list[str]) -> _PairedValues:
     """The queries that both have scored; a warning says where that is not all of them."""
-    both = _paired(_values(pair.base, pair.measures), _values(pair.other, pair.measures))
+    both = _pair_values(
+        _values_by_query(pair.base, pair.measures), _values_by_query(pair.other, pair.measures)
+    )
     if not both.ids:
         message = f"{first} and {pair.name} have no scored query in common"
         raise _nothing_in_common(pair.base, message)
     if len(both.ids) < max(len(_questions(pair.base)), len(_questions(pair.other))):
         said = f"compared on {counted(len(both.ids), 'query')} that both have scored"
-        warnings.append(f"{pair.name}: {said}{unscored(pair.base)}")
+        warnings.append(f"{pair.name}: {said}{unscored_reason(pair.base)}")
     return both
 
 
 # ── what can be compared ──────────────────────────────────────────────────────────────────────────
 
 
-def incomparable(first: Receipt, second: Receipt) -> list[str]:
+def differing_fingerprints(first: Receipt, second: Receipt) -> list[str]:
     """Which fingerprints of two receipts differ, in words. Corpora are compared where both are
     files, or both are corpora of the workspace: the same documents have another fingerprint as a
     file."""
@@ -307,11 +329,11 @@ def incomparable(first: Receipt, second: Receipt) -> list[str]:
     return differing
 
 
-def _incomparable(results: Sequence[Results], names: Sequence[str]) -> list[str]:
+def _incomparable_warnings(results: Sequence[Results], names: Sequence[str]) -> list[str]:
     return [
         f"{names[0]} and {name}: {difference}"
         for other, name in zip(results[1:], names[1:], strict=True)
-        for difference in incomparable(results[0].receipt, other.receipt)
+        for difference in differing_fingerprints(results[0].receipt, other.receipt)
     ]
 
 
@@ -337,7 +359,7 @@ def _shared_measures(results: Sequence[Results]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class ComparedPair:
     """Two results, the measures of both ({key: measure}), what the second is called, and how the
     two are compared."""
 
@@ -350,7 +372,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Values:
+class _PairedValues:
     """The values of the queries that both have scored, one row a query, in the same order."""
 
     ids: list[str]
@@ -373,12 +395,12 @@ def _nothing_in_common(base: Results, message: str) -> InputError:
     )
 
 
-def _values(results: Results, keys: Mapping[str, str]) -> dict[str, list[float]]:
+def _values_by_query(results: Results, keys: Mapping[str, str]) -> dict[str, list[float]]:
     """The values of every query that has all of them."""
     return {
         entry.query_id: values
         for entry in _questions(results)
-        if (values := _scored(entry, keys)) is not None
+        if (values := _complete_values(entry, keys)) is not None
     }
 
 
@@ -387,7 +409,7 @@ def _variant_means(results: Results, keys: Mapping[str, str]) -> dict[str, list[
     known = {entry.query_id for entry in results.per_query}
     groups: dict[str, list[list[float]]] = {}
     for entry in results.per_query:
-        if is_variant(entry, known) and (values := _scored(entry, keys)) is not None:
+        if is_variant(entry, known) and (values := _complete_values(entry, keys)) is not None:
             groups.setdefault(entry.parent, []).append(values)
     return {
         parent: [fmean(column) for column in zip(*group, strict=True)]
@@ -395,17 +417,19 @@ def _variant_means(results: Results, keys: Mapping[str, str]) -> dict[str, list[
     }
 
 
-def _scored(entry: Entry, keys: Mapping[str, str]) -> list[float] | None:
+def _complete_values(entry: Entry, keys: Mapping[str, str]) -> list[float] | None:
     values = [entry.metrics.get(key) for key in keys]
     return None if None in values else [float(value) for value in values if value is not None]
 
 
-def _paired(base: Mapping[str, list[float]], other: Mapping[str, list[float]]) -> _Values:
+def _pair_values(
+    base: Mapping[str, list[float]], other: Mapping[str, list[float]]
+) -> _PairedValues:
     ids = [query_id for query_id in base if query_id in other]
     left, right = (
         np.array([table[query_id] for query_id in ids], np.float64) for table in (base, other)
     )
-    return _Values(ids=ids, left=left, right=right)
+    return _PairedValues(ids=ids, left=left, right=right)
 
 
 # ── differences ───────────────────────────────────────────────────────────────────────────────────
@@ -415,7 +439,7 @@ class TestedChange(NamedTuple):
     """A difference before it is adjusted for other tests, and the changes by query behind it."""
 
     row: Difference
-    pair: Pair
+    pair: ComparedPair
     changes: dict[str, float]
 
     @property
@@ -424,14 +448,14 @@ class TestedChange(NamedTuple):
         return np.array(list(self.changes.values()), np.float64)[:, None]
 
 
-def _differences(pair: Pair, values: _Values) -> list[TestedChange]:
+def _differences(pair: ComparedPair, values: _PairedValues) -> list[TestedChange]:
     return [
         _difference(pair, values, place, could_flip=True) for place in range(len(pair.measures))
     ]
 
 
 def _difference(
-    pair: Pair, values: _Values, place: int, *, could_flip: bool = False
+    pair: ComparedPair, values: _PairedValues, place: int, *, could_flip: bool = False
 ) -> TestedChange:
     """One measure. Whether grades could turn it takes long to say, and is said on request."""
     key, measure = list(pair.measures.items())[place]
@@ -471,36 +495,36 @@ def _difference(
     return TestedChange(row, pair, dict(zip(values.ids, moves[:, 0].tolist(), strict=True)))
 
 
-def with_adjustment(tested: TestedChange, held: AdjustedTest) -> Difference:
+def with_adjustment(tested: TestedChange, correction: AdjustedTest) -> Difference:
     """The difference adjusted for the tests that are made together."""
     (interval,) = statistics.change_intervals(
-        tested.moves, level=held.level, worst_case=tested.pair.worst_case
+        tested.moves, level=correction.level, worst_case=tested.pair.worst_case
     )
     return replace(
         tested.row,
         low_adjusted=interval.low,
         high_adjusted=interval.high,
-        p_adjusted=held.p_adjusted,
-        detectable=_detectable(tested, held),
+        p_adjusted=correction.p_adjusted,
+        detectable=_detectable(tested, correction),
     )
 
 
-def _detectable(tested: TestedChange, held: AdjustedTest) -> float | None:
+def _detectable(tested: TestedChange, correction: AdjustedTest) -> float | None:
     row, moves = tested.row, tested.moves
     if row.spread is None or row.ties == row.n:
         return None
     if tested.pair.worst_case:
         (wider,) = statistics.change_intervals(
-            moves, level=statistics.level_for_power(held.level), worst_case=True
+            moves, level=statistics.level_for_power(correction.level), worst_case=True
         )
         return row.difference - (wider.low or -1.0)
-    return statistics.detectable_change(row.spread, row.n, alpha=1 - held.level)
+    return statistics.detectable_change(row.spread, row.n, alpha=1 - correction.level)
 
 
-def _adjusted(tested: Sequence[TestedChange]) -> list[AdjustedTest]:
+def _adjust_tests(tested: Sequence[TestedChange]) -> list[AdjustedTest]:
     """The measures that inform are corrected over every measure and system: asking more questions
     raises the bar for each. The measure that decides is corrected over the systems alone."""
-    return adjusted([each.row.p for each in tested])
+    return adjust_tests([each.row.p for each in tested])
 
 
 def _with_bh(rows: Sequence[Difference]) -> list[Difference]:
@@ -508,7 +532,7 @@ def _with_bh(rows: Sequence[Difference]) -> list[Difference]:
     return [replace(row, p_bh=p) for row, p in zip(rows, corrected, strict=True)]
 
 
-def _beside(pair: Pair) -> Iterator[TestedChange]:
+def _golden_differences(pair: ComparedPair) -> Iterator[TestedChange]:
     """What a pass does not show: whether the first hit is right, and how high the first right one
     stands. Each over the questions that have it."""
     if not isinstance(pair.base, GoldenResults) or not isinstance(pair.other, GoldenResults):
@@ -522,7 +546,7 @@ def _beside(pair: Pair) -> Iterator[TestedChange]:
             }
             for each in (pair.base, pair.other)
         )
-        both = _paired(*tables)
+        both = _pair_values(*tables)
         if both.ids:
             yield from _differences(replace(pair, measures={key: measure}), both)
 
@@ -537,7 +561,7 @@ GOLDEN: dict[str, tuple[str, Callable[[GoldenEntry], float | None]]] = {
 }
 
 
-def _could_flip(pair: Pair, measure: str, ids: Sequence[str], lead: float) -> bool:
+def _could_flip(pair: ComparedPair, measure: str, ids: Sequence[str], lead: float) -> bool:
     """Whether grades of unjudged documents could turn the difference around, over the queries
     compared. Questions of a golden set pass or fail, whatever is judged."""
     if not isinstance(pair.base, GradedResults) or not isinstance(pair.other, GradedResults):
@@ -553,7 +577,7 @@ def _in_order(entries: Sequence[GradedEntry], ids: Sequence[str]) -> list[Graded
     return [by_id[query_id] for query_id in ids]
 
 
-def _residuals(pair: Pair, measure: str) -> tuple[float, float] | None:
+def _residuals(pair: ComparedPair, measure: str) -> tuple[float, float] | None:
     """RBP alone: what is unknown, of both."""
     residuals = [
         bounds.residual
@@ -568,9 +592,9 @@ def _residuals(pair: Pair, measure: str) -> tuple[float, float] | None:
 def deciding_values(results: Sequence[Results], primary: str) -> list[dict[str, float]]:
     """By system the values of the measure that decides, {query id: value}."""
     measures = _shared_measures(results)
-    column = list(measures).index(_primary(primary, measures))
+    column = list(measures).index(_primary_key(primary, measures))
     return [
-        {query_id: values[column] for query_id, values in _values(each, measures).items()}
+        {query_id: values[column] for query_id, values in _values_by_query(each, measures).items()}
         for each in results
     ]
 
@@ -582,12 +606,12 @@ def tested_pair(
     worst_case: bool,
 ) -> TestedChange:
     """The second of two results against the first, by one measure with these values by query."""
-    key = _primary(measure, _shared_measures(pair))
-    both = Pair(
+    key = _primary_key(measure, _shared_measures(pair))
+    both = ComparedPair(
         name="", base=pair[0], other=pair[1], measures={key: measure}, worst_case=worst_case
     )
     columns = [{query: [value] for query, value in table.items()} for table in values]
-    return _difference(both, _paired(*columns), 0)
+    return _difference(both, _pair_values(*columns), 0)
 
 
 def _named_primary(results: Sequence[Results]) -> str:
@@ -596,7 +620,7 @@ def _named_primary(results: Sequence[Results]) -> str:
     return next(filter(None, reversed(named)), "")
 
 
-def _primary(wanted: str, measures: Mapping[str, str]) -> str:
+def _primary_key(wanted: str, measures: Mapping[str, str]) -> str:
     """The key of the measure that decides, which may be named by key or in any spelling."""
     if not wanted:
         return "ndcg@10" if "ndcg@10" in measures else next(iter(measures))
@@ -611,24 +635,24 @@ def _primary(wanted: str, measures: Mapping[str, str]) -> str:
 
 
 def with_verdict(
-    tested: TestedChange, held: AdjustedTest, margin: float | None = None
+    tested: TestedChange, correction: AdjustedTest, margin: float | None = None
 ) -> Difference:
     """The difference with its verdict, which the unjudged documents have a part in, and with what
     is said of the margin."""
-    row, pair = _within(with_adjustment(tested, held), margin), tested.pair
-    alpha, worst_case = 1 - held.level, pair.worst_case
+    row, pair = _with_equivalence(with_adjustment(tested, correction), margin), tested.pair
+    alpha, worst_case = 1 - correction.level, pair.worst_case
     now = int(np.sign(row.difference)) if row.p_adjusted <= ALPHA else 0
     sure = float(statistics.chances_above(tested.moves, worst_case=worst_case)[0])
     doubt = pool = None
     if not (is_closed(pair.base) and is_closed(pair.other)):
         entries = (pair.base.per_query, pair.other.per_query)
         pool = pool_needed(*entries, parse_measure(row.measure).cutoff or DEEPEST)
-        rule = _told_by_test(alpha, worst_case)
-        doubt = doubt_about(entries, row.measure, tested.changes, rule, now, worst_case=worst_case)
+        rule = _significance_rule(alpha, worst_case)
+        doubt = stability_of(entries, row.measure, tested.changes, rule, now, worst_case=worst_case)
         if margin is not None and doubt is not None and row.equivalence != "not shown":
-            stands = RANKS[row.equivalence or "not shown"]
-            by_margin = _told_by_margin(margin, worst_case)
-            about = doubt_about(entries, row.measure, tested.changes, by_margin, stands)
+            stands = EQUIVALENCE_RANKS[row.equivalence or "not shown"]
+            by_margin = _margin_rule(margin, worst_case)
+            about = stability_of(entries, row.measure, tested.changes, by_margin, stands)
             row = replace(row, equivalence="open") if about and about.is_open else row
     unknown = doubt is not None and doubt.ahead is None and doubt.is_open
     sure = doubt.ahead if doubt is not None and doubt.ahead is not None else sure
@@ -638,11 +662,11 @@ def with_verdict(
         sure=None if unknown else sure,
         doubt=doubt,
         pool=pool,
-        risk=None if worst_case else risk_in(tested.changes),
+        risk=None if worst_case else risky_queries(tested.changes),
     )
 
 
-def verdict_of(now: int, sure: float, doubt: Doubt | None = None) -> ComparisonVerdict:
+def verdict_of(now: int, sure: float, doubt: Stability | None = None) -> ComparisonVerdict:
     """What is said of a change: `now` is its sign where it is significant, else 0; `sure` is the
     probability that it is above 0. A significant change whose sign the unjudged hits leave unsure
     is open; it is no more than probable where nothing is judged that one system alone returns."""
@@ -658,13 +682,13 @@ def verdict_of(now: int, sure: float, doubt: Doubt | None = None) -> ComparisonV
     return "open" if now else "not significant"
 
 
-def _in_state(row: Difference, state: State) -> Difference:
+def _open_if_all_changed(row: Difference, state: GoldDifference) -> Difference:
     """Where no query is judged alike in both, nothing is said of the engines."""
     unknown = replace(row, verdict="open", sure=None, equivalence=None, doubt=None)
     return unknown if state == "all" else row
 
 
-def _told_by_test(alpha: float, worst_case: bool) -> Rule:
+def _significance_rule(alpha: float, worst_case: bool) -> Rule:
     def rule(columns: statistics.Floats) -> Integers:
         found = statistics.significant(columns, alpha=alpha, worst_case=worst_case)
         return found.astype(np.int64)
@@ -672,23 +696,23 @@ def _told_by_test(alpha: float, worst_case: bool) -> Rule:
     return rule
 
 
-def _told_by_margin(margin: float, worst_case: bool) -> Rule:
+def _margin_rule(margin: float, worst_case: bool) -> Rule:
     def rule(columns: statistics.Floats) -> Integers:
         inner = statistics.change_intervals(columns, level=1 - 2 * ALPHA, worst_case=worst_case)
-        found = [_margin_held((each.low, each.high), margin) for each in inner]
-        return np.array([RANKS[each] for each in found], np.int64)
+        found = [_equivalence_of((each.low, each.high), margin) for each in inner]
+        return np.array([EQUIVALENCE_RANKS[each] for each in found], np.int64)
 
     return rule
 
 
-def _within(row: Difference, margin: float | None) -> Difference:
+def _with_equivalence(row: Difference, margin: float | None) -> Difference:
     """Two one-sided tests (Schuirmann 1987) by the 90% interval."""
     if margin is None or None in row.inner:
         return row
-    return replace(row, equivalence=_margin_held(row.inner, margin))
+    return replace(row, equivalence=_equivalence_of(row.inner, margin))
 
 
-def _margin_held(inner: Bounds, margin: float) -> Equivalence:
+def _equivalence_of(inner: Bounds, margin: float) -> Equivalence:
     """Inside the margin on both sides the two are equivalent, on the lower side alone the system is
     no worse."""
     low, high = inner
@@ -704,11 +728,11 @@ def _margin_held(inner: Bounds, margin: float) -> Equivalence:
 # ── what moved ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _moved(pair: Pair, values: _Values, column: int) -> list[Moved]:
+def _largest_moves(pair: ComparedPair, values: _PairedValues, column: int) -> list[MovedQuery]:
     """The queries whose value in this column moved most."""
     left, right = values.left[:, column], values.right[:, column]
     distance = np.abs(right - left)
-    order = np.argsort(-distance, kind="stable")[:MOVED]
+    order = np.argsort(-distance, kind="stable")[:MOVES_SHOWN]
     before, after = (
         {entry.query_id: entry for entry in each.per_query} for each in (pair.base, pair.other)
     )
@@ -720,11 +744,13 @@ def _moved(pair: Pair, values: _Values, column: int) -> list[Moved]:
     ]
 
 
-def _moved_query(system: str, before: Entry, after: Entry, values: tuple[float, float]) -> Moved:
+def _moved_query(
+    system: str, before: Entry, after: Entry, values: tuple[float, float]
+) -> MovedQuery:
     was, now = (
         dict(zip(entry.results[:10], entry.grades[:10], strict=True)) for entry in (before, after)
     )
-    return Moved(
+    return MovedQuery(
         system=system,
         query_id=before.query_id,
         query_text=before.query_text,

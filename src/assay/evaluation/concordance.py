@@ -1,4 +1,4 @@
-"""Agreement between judges: kappas, Krippendorff's alpha, and intervals over queries.
+"""Measure the agreement between judges: kappas, Krippendorff's alpha, and intervals over queries.
 
 Every figure here is a function of sums over queries: tables of two grades, and means. So the
 bootstrap resamples queries, not pairs. The pairs of one query hang together (a judge who reads the
@@ -74,7 +74,7 @@ def ordinal_alpha(coincidences: Floats) -> Floats:
     return np.asarray(1 - (n - 1) * _ratio(observed, expected))
 
 
-def folded(tables: Floats, first: int) -> Floats:
+def two_grade_tables(tables: Floats, first: int) -> Floats:
     """Tables with two grades: below `first`, and from it on."""
     sides = np.zeros((tables.shape[-1], 2))
     sides[:first, 0] = sides[first:, 1] = 1
@@ -116,7 +116,7 @@ def _ratio(part: Floats, whole: Floats, empty: float = math.nan) -> Floats:
 # ── intervals ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def estimates(
+def bootstrap_estimates(
     parts: Floats, statistic: Statistic, *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[Estimate]:
     """Figures of the sum of `parts`, which has one row a query, with BCa bootstrap intervals over

@@ -1,6 +1,7 @@
-"""What a gate reads: a figure of a golden set, the values of a measure on a graded one, how sure
-their mean is, and what is wrong with a gate for a kind of set. A mistake is told before an engine
-is asked, and again where a gate is decided."""
+"""The values that a gate is decided on, their intervals, and the mistakes that a gate can have.
+
+A value is a figure of a golden set, or a measure by query of a graded set. A mistake is reported
+before an engine is searched, and again where a gate is decided."""
 
 from __future__ import annotations
 
@@ -29,7 +30,12 @@ from assay.core.results import (
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation.golden.changes import alike, figure_values, questions, slice_of
+from assay.evaluation.golden.changes import (
+    comparable_queries,
+    figure_values,
+    scored_questions,
+    slice_name,
+)
 from assay.evaluation.golden.figures import FIGURES, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
 from assay.evaluation.statistics import Floats
@@ -45,7 +51,7 @@ ALIASES = {
     "latency_p95": "p95_latency_ms",
 }
 # said of a set that lists relevant documents alone, where a judged share is asked for
-CLOSED = (
+CLOSED_SET = (
     "the set is closed, so judging cannot raise that share: remove min_judged from the gate, or "
     "name a rubric in the set"
 )
@@ -66,7 +72,7 @@ def golden_figure(results: Results | None, part: str, measure: str) -> float | N
     return None if value is None else float(value)
 
 
-def golden_by_question(
+def golden_values_by_question(
     gate: Gate, results: Results, baseline: Results | None = None
 ) -> dict[str, float]:
     """The value of each question of the gate's slice, or its change from the baseline where both
@@ -77,14 +83,14 @@ def golden_by_question(
     kind, _, name = gate.slice.partition(":")
     inside = [
         entry
-        for entry in questions(results)
-        if gate.slice == "overall" or slice_of(entry, kind) == name
+        for entry in scored_questions(results)
+        if gate.slice == "overall" or slice_name(entry, kind) == name
     ]
     now = {entry.query_id: value(entry) for entry in inside}
     if baseline is None:
         return {query: found for query, found in now.items() if found is not None}
-    shared = alike(baseline, results)
-    then = {entry.query_id: value(entry) for entry in questions(baseline)}
+    shared = comparable_queries(baseline, results)
+    then = {entry.query_id: value(entry) for entry in scored_questions(baseline)}
     return {
         query: found - before
         for query, found in now.items()
@@ -113,7 +119,7 @@ def measure_line(gate: Gate, results: GradedResults) -> MeasureLine:
     return lines[text]
 
 
-def beyond_scale(gate: Gate, measure: str) -> str:
+def scale_mistake(gate: Gate, measure: str) -> str:
     """What is wrong with the limits of a gate on this measure: one that lies outside its scale is
     met always or never."""
     if not is_share(parse_measure(measure)):
@@ -124,7 +130,7 @@ def beyond_scale(gate: Gate, measure: str) -> str:
     return ""
 
 
-def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:
+def entries_in_slice(gate: Gate, results: GradedResults) -> list[GradedEntry]:
     """The queries of the gate's slice."""
     if gate.slice == "overall":
         return results.per_query
@@ -144,20 +150,24 @@ def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:
     return inside
 
 
-def values_of(gate: Gate, results: GradedResults, key: str) -> list[float]:
-    return list(by_query(gate, results, None, key).values())
+def query_values(gate: Gate, results: GradedResults, key: str) -> list[float]:
+    return list(values_by_query(gate, results, None, key).values())
 
 
-def moves_of(gate: Gate, results: Results, baseline: Results | None, key: str) -> list[float]:
+def query_changes(gate: Gate, results: Results, baseline: Results | None, key: str) -> list[float]:
     """The change of each query that both have."""
-    return list(by_query(gate, results, baseline, key).values()) if baseline is not None else []
+    return (
+        list(values_by_query(gate, results, baseline, key).values()) if baseline is not None else []
+    )
 
 
-def by_query(gate: Gate, results: Results, baseline: Results | None, key: str) -> dict[str, float]:
+def values_by_query(
+    gate: Gate, results: Results, baseline: Results | None, key: str
+) -> dict[str, float]:
     """The value of each query of the slice, or its change from the baseline where both have it."""
     if not isinstance(results, GradedResults):
         return {}
-    found = {entry.query_id: entry.metrics.get(key) for entry in members(gate, results)}
+    found = {entry.query_id: entry.metrics.get(key) for entry in entries_in_slice(gate, results)}
     if baseline is None:
         return {name: value for name, value in found.items() if value is not None}
     then = {entry.query_id: entry.metrics.get(key) for entry in baseline.per_query}
@@ -168,7 +178,7 @@ def by_query(gate: Gate, results: Results, baseline: Results | None, key: str) -
     }
 
 
-def identical(
+def has_same_results(
     results: Results, baseline: Results, changes: Mapping[str, float], cutoff: int | None
 ) -> bool:
     """Whether both return the same documents in the same order for the queries of these changes, as
@@ -183,9 +193,9 @@ def identical(
     )
 
 
-def too_few(gate: Gate, results: GradedResults) -> bool:
+def has_too_few_queries(gate: Gate, results: GradedResults) -> bool:
     """Whether the gate waits for more queries."""
-    n = len(values_of(gate, results, measure_line(gate, results).key))
+    n = len(query_values(gate, results, measure_line(gate, results).key))
     return gate.min_queries is not None and n < gate.min_queries
 
 
@@ -194,20 +204,23 @@ def judged_share(entry: GradedEntry, cutoff: int) -> float:
     return sum(grade is not None for grade in top) / len(top) if top else 0.0
 
 
-def judged_of(gate: Gate, results: GradedResults) -> float:
+def judged_share_of_gate(gate: Gate, results: GradedResults) -> float:
     """How much of the top of the gate's queries somebody has judged."""
     cutoff = measure_line(gate, results).cutoff or 10
-    shares = [judged_share(entry, cutoff) for entry in members(gate, results)]
+    shares = [judged_share(entry, cutoff) for entry in entries_in_slice(gate, results)]
     return float(np.mean(shares)) if shares else 0.0
 
 
-HAIR = 1e-9
+SHARE_ROUNDING = 1e-9
 
 
-def too_few_judged(gate: Gate, results: GradedResults) -> bool:
+def has_too_few_judged(gate: Gate, results: GradedResults) -> bool:
     """Whether the gate waits for more judgments. A mean of shares that is 0.9 may come out a hair
     below it."""
-    return gate.min_judged is not None and judged_of(gate, results) < gate.min_judged - HAIR
+    return (
+        gate.min_judged is not None
+        and judged_share_of_gate(gate, results) < gate.min_judged - SHARE_ROUNDING
+    )
 
 
 # ── how sure a mean is ────────────────────────────────────────────────────────────────────────────
@@ -282,18 +295,18 @@ def _worst_case_shows(gate: Gate, values: Floats, limit: float, power: float) ->
     return not low[0] < limit < high[0]
 
 
-QUIET = 0.02  # the spread of an engine that is run again: the least change to allow for
+RERUN_SPREAD = 0.02  # the spread of an engine that is run again: the least change to allow for
 
 
-def undecidable(gate: Gate, n: int) -> str:
+def undecidable_reason(gate: Gate, n: int) -> str:
     """Why the gate cannot be decided on n queries, whatever they show; empty where it can. It is
     about passing: a drop is too small for the interval of an engine that hardly changed, or even a
     perfect score is not clear of a bound."""
     if gate.alpha is None or not n:
         return ""
-    if all(_can_pass(gate, name, limit, n) for name, limit in _asked_limits(gate)):
+    if all(_can_pass(gate, name, limit, n) for name, limit in _limits_by_name(gate)):
         return ""
-    name, limit = next(each for each in _asked_limits(gate) if not _can_pass(gate, *each, n))
+    name, limit = next(each for each in _limits_by_name(gate) if not _can_pass(gate, *each, n))
     needed = statistics.fewest_queries(lambda more: _can_pass(gate, name, limit, more), most=20_000)
     takes = f"it takes at least {needed}" if needed else "no number of queries is enough"
     sure = f"{name} = {limit:g} with significance {gate.alpha:g}"
@@ -303,7 +316,7 @@ def undecidable(gate: Gate, n: int) -> str:
     return f"gate on {gate.measure}: {sure} {cannot} on {counted(n, 'query')}; {takes}"
 
 
-def _asked_limits(gate: Gate) -> list[tuple[str, float]]:
+def _limits_by_name(gate: Gate) -> list[tuple[str, float]]:
     return list(gate.stated((*BOUNDS, *DROPS)).items())
 
 
@@ -314,7 +327,7 @@ def _can_pass(gate: Gate, name: str, limit: float, n: int) -> bool:
     if name in DROPS:
         if gate.worst_case:
             return float(worst_case_bounds(np.zeros((n, 1)), level, CHANGE)[0][0]) > -limit
-        error = statistics.standard_error(QUIET, n)
+        error = statistics.standard_error(RERUN_SPREAD, n)
         return statistics.t_quantile((1 + level) / 2, n - 1) * error < limit
     clear = limit if name == "minimum" else 1 - limit
     return statistics.clopper_pearson(n, n, level)[0] > clear
@@ -327,11 +340,11 @@ def level_of(gate: Gate) -> float:
     return 1 - sides * (gate.alpha or 0.05)
 
 
-Doubt = tuple[str, Why]  # in English, and for any language
+OpenReason = tuple[str, Why]  # in English, and for any language
 
 
-def doubt_of(said: str, kind: str, **facts: float) -> Doubt:
-    return said, Why(kind=kind, facts=facts)
+def open_reason(message: str, kind: str, **facts: float) -> OpenReason:
+    return message, Why(kind=kind, facts=facts)
 
 
 def format_value(gate: Gate, value: float) -> str:
@@ -344,7 +357,7 @@ def decimals_of(gate: Gate) -> int:
     return 1 if "latency" in gate.measure else DECIMALS
 
 
-def spread_of(gate: Gate, rows: Mapping[str, float]) -> str:
+def interval_text(gate: Gate, rows: Mapping[str, float]) -> str:
     """How sure a figure is, for the message."""
     between = interval_of(gate, list(rows.values())) if rows else None
     if between is None:
@@ -353,14 +366,16 @@ def spread_of(gate: Gate, rows: Mapping[str, float]) -> str:
     return f" ({100 * level_of(gate):g}% interval {low} to {high})"
 
 
-def margins(
+def interval_margins(
     gate: Gate, results: GradedResults, baseline: Results | None = None
 ) -> tuple[float, float]:
     """How far the value must lie above a bound, and below it, for the interval to be clear of
     it."""
     key = measure_line(gate, results).key
     is_drop = gate.drop is not None and baseline is not None
-    rows = moves_of(gate, results, baseline, key) if is_drop else values_of(gate, results, key)
+    rows = (
+        query_changes(gate, results, baseline, key) if is_drop else query_values(gate, results, key)
+    )
     between = interval_of(gate, rows) if gate.alpha is not None else None
     if between is None:
         return 0.0, 0.0
@@ -373,8 +388,14 @@ def margins(
 Mistake = tuple[str, str]  # what is wrong, and a hint; both empty where nothing is
 
 SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
-BY_QUESTION = ("pass_rate_total", "pass_rate_must", "pass_rate_should", "mrr_at_k", "recall_at_k")
-SURE = ("no_worse_than", "significance")  # conditions that need an interval
+QUESTION_FIGURES = (
+    "pass_rate_total",
+    "pass_rate_must",
+    "pass_rate_should",
+    "mrr_at_k",
+    "recall_at_k",
+)
+INTERVAL_CONDITIONS = ("no_worse_than", "significance")  # conditions that need an interval
 
 
 def golden_mistake(gate: Gate) -> Mistake:
@@ -386,14 +407,14 @@ def golden_mistake(gate: Gate) -> Mistake:
     for name, limit in gate.stated((*BOUNDS, *DROPS)).items():
         # 95 instead of 0.95 would decide before the run
         if measure in SHARES and not 0 <= limit <= 1:
-            said = f"{named}: {name} is {limit:g}, which {measure} cannot be held to"
-            return said, "Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points."
+            message = f"{named}: {name} is {limit:g}, which {measure} cannot be held to"
+            return message, "Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points."
     if foreign := [*gate.stated(("min_judged",)), *(["unjudged"] if gate.unjudged else [])]:
-        said = f"{foreign[0]} is for graded sets, and {measure} is a figure of golden sets"
-        return f"{named}: {said}", ""
-    if (sure := _surely(gate)) and measure not in BY_QUESTION:
-        said = f"{named}: {sure[0]} needs a value for every question, and {measure} has none"
-        return said, f"It is for {', '.join(BY_QUESTION)}."
+        message = f"{foreign[0]} is for graded sets, and {measure} is a figure of golden sets"
+        return f"{named}: {message}", ""
+    if (sure := _interval_conditions(gate)) and measure not in QUESTION_FIGURES:
+        message = f"{named}: {sure[0]} needs a value for every question, and {measure} has none"
+        return message, f"It is for {', '.join(QUESTION_FIGURES)}."
     return "", ""
 
 
@@ -406,7 +427,7 @@ def answer_mistake(gate: Gate) -> Mistake:
     if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
         return f"{foreign[0]} is for gold sets, and {gate.measure} is a measure of answers", ""
     if gate.measure in ANSWER_COUNTS:
-        if unfit := [*gate.stated(("minimum",)), *_surely(gate)]:
+        if unfit := [*gate.stated(("minimum",)), *_interval_conditions(gate)]:
             return (
                 f"{gate.measure} counts faults, which {unfit[0]} cannot be asked of",
                 "Set maximum.",
@@ -416,7 +437,7 @@ def answer_mistake(gate: Gate) -> Mistake:
     return "", ""
 
 
-def answers_by_question(
+def answer_values_by_question(
     each: Mapping[str, Metrics], measure: str, questions: Mapping[str, str]
 ) -> dict[str, float]:
     """The values of a measure, one a question: those of answers to one question are averaged, and
@@ -431,14 +452,14 @@ def answers_by_question(
 
 def latency_mistake(gate: Gate) -> Mistake:
     """Of a gate on a latency of a graded set."""
-    foreign = [*gate.stated((*DROPS, *EVIDENCE)), *_surely(gate)]
+    foreign = [*gate.stated((*DROPS, *EVIDENCE)), *_interval_conditions(gate)]
     foreign += ["unjudged"] if gate.unjudged else []
     if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
-        said = f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set"
-        return said, "It is taken over all queries; give a maximum."
+        message = f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set"
+        return message, "It is taken over all queries; give a maximum."
     return "", ""
 
 
-def _surely(gate: Gate) -> list[str]:
+def _interval_conditions(gate: Gate) -> list[str]:
     """The conditions that ask for an interval."""
-    return [*gate.stated(SURE), *(["worst_case"] if gate.worst_case else [])]
+    return [*gate.stated(INTERVAL_CONDITIONS), *(["worst_case"] if gate.worst_case else [])]

@@ -1,5 +1,5 @@
-"""(Run, GoldSet, measures) -> ScoreSheet -> GradedResults: every value, the means by slice with
-their intervals, and the receipt.
+"""Score a run against a graded gold set: every value, the means by slice with their intervals, and
+the receipt.
 
 A mean is over the queries that have a value: one that the run lacks scores 0, one whose call failed
 or that has no relevant document is left out and says why. Beside each mean stand its interval (see
@@ -28,12 +28,12 @@ from assay.core.results import (
 from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
 from assay.evaluation import ir_measures_bridge, statistics
 from assay.evaluation.judged_hits import (
-    Prepared,
+    JoinedRun,
     Qrels,
     Scored,
     gold_from_dict,
+    join_run,
     pack,
-    prepare,
 )
 from assay.evaluation.measures import (
     BINARY_SUITE,
@@ -55,7 +55,7 @@ from assay.evaluation.receipts import (
     latency,
     measure_lines,
 )
-from assay.evaluation.unjudged import readings
+from assay.evaluation.unjudged import unjudged_bounds
 
 SLICE_KINDS = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 FAILED = "failed: "  # how the reason of a failed call begins
@@ -68,7 +68,7 @@ def evaluate(
 ) -> ScoreSheet:
     """Score a run against a gold set; `assay.evaluate` tells what may be given and what comes."""
     wanted = parse_measures(str(measure) for measure in measures)
-    return score_sheet(prepare(run, gold), wanted, _external_values(run, gold, wanted))
+    return score_sheet(join_run(run, gold), wanted, _external_values(run, gold, wanted))
 
 
 def _external_values(
@@ -83,7 +83,7 @@ def _external_values(
 
 
 def score_sheet(
-    prepared: Prepared, wanted: Sequence[Measure], outside: Mapping[str, Floats] = {}
+    prepared: JoinedRun, wanted: Sequence[Measure], outside: Mapping[str, Floats] = {}
 ) -> ScoreSheet:
     """Every value of every query, from judged hits; `outside` has those of measures that are not
     ours."""
@@ -95,7 +95,7 @@ def score_sheet(
     columns = np.array([column for column, _ in own], np.int64)
     measures = [measure for _, measure in own]
     if measures:
-        for rows, computed in cluster.each(measured, pack(prepared), measures):
+        for rows, computed in cluster.each(compute_measures, pack(prepared), measures):
             values[np.ix_(rows, columns)] = computed
     values[~prepared.scorable] = np.nan
     return ScoreSheet(
@@ -109,7 +109,7 @@ def score_sheet(
     )
 
 
-def measured(hits: JudgedHits, wanted: Sequence[Measure]) -> Floats:
+def compute_measures(hits: JudgedHits, wanted: Sequence[Measure]) -> Floats:
     """Every measure of the queries of one block, here or on a worker."""
     return np.stack([MEASURES[each.name].compute(hits, each) for each in wanted], axis=1)
 
@@ -122,7 +122,7 @@ def default_measures(gold: GoldSet, relevant: int = 1, high: int = 2) -> tuple[s
     return suite_of(relevant, high, graded=max(gold.max_grade, high) >= 2)
 
 
-def _judged_at_10(prepared: Prepared) -> Floats:
+def _judged_at_10(prepared: JoinedRun) -> Floats:
     in_top = prepared.hit_query[prepared.hit_rank <= 10]
     judged = np.bincount(in_top, minlength=len(prepared.queries))
     looked_at = np.minimum(prepared.returned, 10).astype(np.float64)
@@ -138,18 +138,18 @@ def slices_of(
     """Means overall and by every attribute the queries carry. Queries without a value are left out
     and not counted."""
     scored = ~np.isnan(values).all(axis=1) if values.size else np.zeros(len(queries), bool)
-    slices = [_slice("overall", "", names, values[scored])]
+    slices = [_slice_of("overall", "", names, values[scored])]
     for kind in SLICE_KINDS:
-        found = _labels(queries, kind)
+        found = _slice_labels(queries, kind)
         if not any(found):
             continue
         labels = np.array(found, dtype=object)
         for label in dict.fromkeys(label for label in found if label):
-            slices.append(_slice(kind, label, names, values[scored & (labels == label)]))
+            slices.append(_slice_of(kind, label, names, values[scored & (labels == label)]))
     return tuple(slices)
 
 
-def _labels(queries: Sequence[Query], kind: str) -> list[str]:
+def _slice_labels(queries: Sequence[Query], kind: str) -> list[str]:
     if kind == "practice_area":
         return [_practice_area(query) for query in queries]
     return list(map(attrgetter(kind), queries))
@@ -160,7 +160,7 @@ def _practice_area(query: Query) -> str:
     return str(query.extra.get("practice_area") or "")
 
 
-def _slice(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> Slice:
+def _slice_of(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> Slice:
     n = len(values)
     means = values.mean(axis=0).tolist() if n else [None] * len(measures)
     for column, measure in enumerate(measures):
@@ -177,7 +177,7 @@ def graded_results(
     gold: GoldSet,
     measures: Sequence[str],
     *,
-    prepared: Prepared | None = None,
+    prepared: JoinedRun | None = None,
     keep: int | None = None,
     worst_case: bool = False,
 ) -> GradedResults:
@@ -189,14 +189,14 @@ def graded_results(
     than are kept. `worst_case` takes Gaffke's bound for the intervals."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         card = beside.submit(gold_card, gold)  # hashes every judgment
-        prepared = prepared or prepare(run, gold)
+        prepared = prepared or join_run(run, gold)
         wanted = parse_measures(measures)
         sheet = score_sheet(prepared, wanted, _external_values(run, gold, wanted))
         lines = measure_lines(sheet.measures)
         keys = {line.measure: line.key for line in lines}
         closed = is_closed(gold)
-        unjudged = {} if closed else readings(prepared, measures)
-        entries = list(_entries(sheet, prepared, top_of(run, keep), gold, keys))
+        unjudged = {} if closed else unjudged_bounds(prepared, measures)
+        entries = list(_entries(sheet, prepared, top_of_run(run, keep), gold, keys))
         means = _intervals(sheet, keys, gold, worst_case)
     kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
     receipt = GradedReceipt(
@@ -205,11 +205,11 @@ def graded_results(
         unjudged_policy=CLOSED_POLICY if closed else UNJUDGED_POLICY,
         missing_policy=MISSING_POLICY,
         unjudged=unjudged,
-        n=_counts(sheet, gold),
+        n=_result_counts(sheet, gold),
         counts=dict(sheet.counts),
         latency_ms=latency(run),
         top_k=run.environment.get("top_k"),
-        kept_hits=_kept_hits(run, prepared, keep),
+        kept_hits=_hits_kept(run, prepared, keep),
         gold=card.result(),
         corpus_fingerprint=run.environment.get("corpus_fingerprint"),
     )
@@ -234,7 +234,7 @@ def _by_key(part: Slice, keys: Mapping[str, str]) -> Metrics:
     return {keys[measure]: mean for measure, mean in part.means.items()}
 
 
-def _counts(sheet: ScoreSheet, gold: GoldSet) -> SliceCounts:
+def _result_counts(sheet: ScoreSheet, gold: GoldSet) -> SliceCounts:
     kinds = dict.fromkeys(each.kind for each in sheet.slices[1:])
     slices = {
         gold.slice_name(kind): {name: each.n for name, each in sheet.by(kind).items()}
@@ -269,18 +269,18 @@ def _intervals(
 def _rows_of(sheet: ScoreSheet, part: Slice) -> Any:
     if part.kind == "overall":
         return np.ones(len(sheet.queries), bool)
-    return np.array([label == part.name for label in _labels(sheet.queries, part.kind)], bool)
+    return np.array([label == part.name for label in _slice_labels(sheet.queries, part.kind)], bool)
 
 
 def _entries(
-    sheet: ScoreSheet, prepared: Prepared, run: Run, gold: GoldSet, keys: Mapping[str, str]
+    sheet: ScoreSheet, prepared: JoinedRun, run: Run, gold: GoldSet, keys: Mapping[str, str]
 ) -> Iterator[GradedEntry]:
     """One entry a query. Long columns become lists in one go, and are cut by query here."""
     results, begins = run.hits["doc_id"].to_list(), run.offsets.tolist()
     grades = _grades_of_hits(prepared, run)
     judged = prepared.gold_grade.tolist()
     best = np.searchsorted(prepared.gold_query, np.arange(len(prepared.queries) + 1)).tolist()
-    asked = _asked(gold)
+    asked = _judged_on_request(gold)
     millis = run.queries["millis"].to_list() if "millis" in run.queries.columns else None
     values = sheet.values.tolist()
     names = [keys[measure] for measure in sheet.measures]
@@ -315,7 +315,7 @@ def _entries(
         )
 
 
-def _kept_hits(run: Run, prepared: Prepared, keep: int | None) -> int | None:
+def _hits_kept(run: Run, prepared: JoinedRun, keep: int | None) -> int | None:
     """None where every hit is kept; saved results may have been cut before."""
     if keep and prepared.returned.max(initial=0) > keep:
         return keep
@@ -323,7 +323,7 @@ def _kept_hits(run: Run, prepared: Prepared, keep: int | None) -> int | None:
     return before
 
 
-def top_of(run: Run, keep: int | None) -> Run:
+def top_of_run(run: Run, keep: int | None) -> Run:
     """The run with the top hits of every query, or with all."""
     lengths = np.diff(run.offsets)
     if keep is None or lengths.max(initial=0) <= keep:
@@ -333,7 +333,7 @@ def top_of(run: Run, keep: int | None) -> Run:
     return replace(run, queries=run.queries.with_columns(n=kept), hits=run.hits[rows])
 
 
-def _grades_of_hits(prepared: Prepared, run: Run) -> list[int | None]:
+def _grades_of_hits(prepared: JoinedRun, run: Run) -> list[int | None]:
     """The grade of every hit of the run, None where it is not judged."""
     rows = run.rows_by_query
     begins = np.array([run.offsets[rows.get(query.id, -1)] for query in prepared.queries], np.int64)
@@ -347,7 +347,7 @@ def _grades_of_hits(prepared: Prepared, run: Run) -> list[int | None]:
     return grades
 
 
-def _asked(gold: GoldSet) -> set[tuple[str, str]]:
+def _judged_on_request(gold: GoldSet) -> set[tuple[str, str]]:
     """The pairs judged because `gold next` asked for them."""
     if "source" not in gold.judgments.columns:
         return set()

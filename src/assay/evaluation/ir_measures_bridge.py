@@ -1,6 +1,7 @@
-"""Measures that are not ours, handed to ir_measures: Rprec, IPrec, SetF, infAP, Accuracy, BPM, INST
-and the rest of its list, and ours with a parameter that only it knows (`judged_only=True`,
-`gains={…}`). The extra `measures` installs it; it is loaded when such a measure is asked for.
+"""Compute measures that are not ours with the package ir_measures: Rprec, IPrec, SetF, infAP,
+Accuracy, BPM, INST and the rest of its list, and ours with a parameter that only it knows
+(`judged_only=True`, `gains={…}`). The extra `measures` installs it; it is loaded when such a
+measure is asked for.
 
 It is given our ranking and not the scores, so that no two measures break a tie differently. Its
 values are used for the queries that have one by our rules; where it sums over queries (NumQ,
@@ -34,7 +35,7 @@ SUMMED = ("NumQ", "NumRel", "NumRet")
 def parse(text: str) -> tuple[str, int | None] | None:
     """(name with its parameters, cutoff) of a measure of ir_measures; None where it has no such.
     Raises InputError where it is one of its measures, and ir_measures is not installed."""
-    measure = _read(text)
+    measure = _parse_with_package(text)
     if measure is None:
         return None
     known = measure.SUPPORTED_PARAMS
@@ -53,7 +54,7 @@ def parse(text: str) -> tuple[str, int | None] | None:
 
 
 @cache
-def _read(text: str) -> Any:
+def _parse_with_package(text: str) -> Any:
     looks_like = re.match(r"\s*([^\W\d]\w*)", text)
     named = looks_like is not None and looks_like[1] in NAMES
     if not named and not any(re.search(rf"\b{key}\s*=", text) for key in PARAMETERS):
@@ -65,9 +66,9 @@ def _read(text: str) -> Any:
         raise InputError(f"measure {text!r}: ir_measures says: {error}") from error
 
 
-def called(text: str) -> str | None:
+def description_of(text: str) -> str | None:
     """What ir_measures calls a measure in words; None where it has no such."""
-    measure = _read(text)
+    measure = _parse_with_package(text)
     return None if measure is None else str(measure.PRETTY_NAME)
 
 
@@ -77,7 +78,7 @@ def values(
     """The value of every query of the gold set by measure; NaN where ir_measures has none."""
     import ir_measures
 
-    theirs = {name: _read(name) for name in measures}
+    theirs = {name: _parse_with_package(name) for name in measures}
     rows = {query_id: row for row, query_id in enumerate(gold.query_ids)}
     qrels: dict[str, dict[str, int]] = {}
     for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():

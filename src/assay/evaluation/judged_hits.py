@@ -1,4 +1,4 @@
-"""The join behind every graded measure: which hits of a run are judged, at which rank.
+"""Join a run with the judgments of a gold set: which hits are judged, and at which rank.
 
 Runs and judgments are columns (or plain dicts), and joined once for all measures.
 `pack` then hands the judged hits out as padded matrices, a block of queries at a time, so that a
@@ -50,7 +50,7 @@ Scored = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class JoinedRun:
     queries: tuple[Query, ...]
     scorable: np.ndarray[Any, np.dtype[np.bool_]]
     reasons: tuple[str, ...]
@@ -64,23 +64,23 @@ class Prepared:
     max_grade: int
 
 
-def prepare(run: Run | Scored, gold: GoldSet | Qrels) -> Prepared:
+def join_run(run: Run | Scored, gold: GoldSet | Qrels) -> JoinedRun:
     gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
     judgments = judgments_of(gold_set)
     if isinstance(run, Run):
         joined = _join_columns(run, judgments)
-        return prepared(judgments, joined, run.rows_by_query, run.counts, _errors(run))
+        return joined_run(judgments, joined, run.rows_by_query, run.counts, _errors(run))
     joined = _join_dicts(run, _as_dict(gold) if isinstance(gold, GoldSet) else gold, judgments.rows)
-    return prepared(judgments, joined, run)
+    return joined_run(judgments, joined, run)
 
 
-def prepared(
+def joined_run(
     judgments: Judgments,
-    joined: Joined,
+    joined: RankedJudgments,
     in_run: Collection[str],
     counts: Mapping[str, int] = {},
     errors: Mapping[str, str] = {},
-) -> Prepared:
+) -> JoinedRun:
     """What the formulas need, from judgments and the judged hits of a run; `in_run` are the run's
     queries."""
     rows, gold_query, gold_grade = judgments.rows, judgments.query, judgments.grade
@@ -88,7 +88,9 @@ def prepared(
     has_relevant[gold_query[gold_grade >= 1]] = True
     has_any = np.zeros(len(rows), bool)
     has_any[gold_query] = True
-    reasons, scorable = _states(judgments.gold.query_ids, has_relevant, has_any, errors, in_run)
+    reasons, scorable = _query_states(
+        judgments.gold.query_ids, has_relevant, has_any, errors, in_run
+    )
     answered = sum(1 for query_id in rows if query_id in in_run)
     states = {"n_expected": len(rows), "n_run": answered, "n_scored": int(scorable.sum())}
     states |= {
@@ -101,7 +103,7 @@ def prepared(
         "n_failed": sum(query_id in errors for query_id in rows),
         "n_extra": len(in_run) - answered,
     }
-    return Prepared(
+    return JoinedRun(
         queries=judgments.gold.queries,
         scorable=scorable,
         reasons=reasons,
@@ -127,7 +129,7 @@ def _best_first(query: Integers, grade: Integers) -> Integers:
     return top - np.repeat(np.arange(len(counts)) % grades, counts)
 
 
-def _states(
+def _query_states(
     query_ids: list[str],
     has_relevant: Any,
     has_any: Any,
@@ -161,7 +163,7 @@ def _rows_of(query_ids: pl.Series, rows: Mapping[str, int]) -> Integers:
     return np.repeat(np.array(heads, np.int64), coded["len"].to_numpy())
 
 
-class Joined(NamedTuple):
+class RankedJudgments(NamedTuple):
     """The judged hits by query and rank; how many hits each query returned; how many share their
     score."""
 
@@ -241,10 +243,10 @@ def judged_rows(block: Block, judgments: Judgments, hashes: Hashes | None = None
     if not pairs.size:
         return JudgedRows(*[np.empty(0, np.int64)] * 3)
     documents = judgments.documents[_as_slice(pairs)]
-    seed, wanted = _numbered(judgments, pairs, documents)
+    seed, wanted = _distinct_hashes(judgments, pairs, documents)
     if hashes is None or seed:
         hashes = pair_hashes(block.queries, block.lengths, block.documents, seed=seed)
-    at, found = _matches(hashes, wanted)
+    at, found = _find_hashes(hashes, wanted)
     ends = np.cumsum(block.lengths)
     of = np.searchsorted(ends, at, side="right")
     judgment = pairs[found]
@@ -265,7 +267,9 @@ def _as_slice(rows: Integers) -> slice | Integers:
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
 
 
-def _numbered(judgments: Judgments, pairs: Integers, documents: pl.Series) -> tuple[int, Hashes]:
+def _distinct_hashes(
+    judgments: Judgments, pairs: Integers, documents: pl.Series
+) -> tuple[int, Hashes]:
     """A number for each of these pairs, by the first seed that gives each its own. No two of them
     are the same pair, so that one is found."""
     heads = np.flatnonzero(np.diff(judgments.query[pairs], prepend=-1))
@@ -278,7 +282,7 @@ def _numbered(judgments: Judgments, pairs: Integers, documents: pl.Series) -> tu
     return seed, hashes
 
 
-def _matches(hashes: Hashes, wanted: Hashes) -> tuple[Integers, Integers]:
+def _find_hashes(hashes: Hashes, wanted: Hashes) -> tuple[Integers, Integers]:
     """(at, of) where hashes[at] == wanted[of]; no two of the wanted are equal."""
     table = np.full(2 ** (16 * len(wanted)).bit_length(), -1, np.int32)
     places = wanted & (len(table) - 1)
@@ -302,7 +306,7 @@ def _pairs_of(starts: Integers, queries: Integers) -> Integers:
     return np.repeat(starts[queries] - before, lengths) + np.arange(lengths.sum())
 
 
-def together(parts: Sequence[JudgedRows]) -> JudgedRows:
+def join_parts(parts: Sequence[JudgedRows]) -> JudgedRows:
     """The judged rows of all blocks, by query; each query is in one of them."""
     every = [
         np.concatenate([np.empty(0, np.int64), *columns]) for columns in zip(*parts, strict=True)
@@ -314,18 +318,18 @@ def together(parts: Sequence[JudgedRows]) -> JudgedRows:
     return JudgedRows(query[order], rank[order], grade[order])
 
 
-def _join_columns(run: Run, judgments: Judgments) -> Joined:
+def _join_columns(run: Run, judgments: Judgments) -> RankedJudgments:
     names, lengths = run.queries["query_id"].to_list(), np.diff(run.offsets)
     whole = Block(names, lengths, run.hits["doc_id"], run.hits["score"])
-    found = together([judged_rows(block, judgments) for block in blocks_of(whole)])
+    found = join_parts([judged_rows(block, judgments) for block in blocks_of(whole)])
     returned = np.zeros(len(judgments.rows), np.int64)
     for query_id, length in zip(names, lengths.tolist(), strict=True):
         if query_id in judgments.rows:
             returned[judgments.rows[query_id]] = length
-    return Joined(*found, returned=returned, ties=run.counts.get("ties", 0))
+    return RankedJudgments(*found, returned=returned, ties=run.counts.get("ties", 0))
 
 
-def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> Joined:
+def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> RankedJudgments:
     """The same join for dicts: look each judged document up and count the scores above it. No
     string is copied."""
     returned = np.zeros(len(rows), np.int64)
@@ -347,7 +351,9 @@ def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> Joined:
         grades.append(np.fromiter(judged.values(), np.int64, len(judged)))
     hit_query, hit_rank = np.array(judged_rows, np.int64), np.concatenate(ranks)
     order = np.lexsort((hit_rank, hit_query))
-    return Joined(hit_query[order], hit_rank[order], np.concatenate(grades)[order], returned, ties)
+    return RankedJudgments(
+        hit_query[order], hit_rank[order], np.concatenate(grades)[order], returned, ties
+    )
 
 
 def _ranks_of(
@@ -398,7 +404,7 @@ def _as_dict(gold: GoldSet) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def pack(prepared: Prepared) -> Iterator[tuple[Integers, JudgedHits]]:
+def pack(prepared: JoinedRun) -> Iterator[tuple[Integers, JudgedHits]]:
     """Blocks of queries as padded matrices; queries of like width share a block."""
     total = len(prepared.queries)
     hit_counts = np.bincount(prepared.hit_query, minlength=total)
@@ -444,54 +450,54 @@ def _matrix(
 # ── judged hits of runs that are read in parts ────────────────────────────────────────────────────
 
 
-class Looked(NamedTuple):
+class TopAndJudged(NamedTuple):
     """A run of which the top of every list is kept, and the judged hits of the whole."""
 
     run: Run
-    prepared: Prepared
+    joined: JoinedRun
 
 
-class _Part(NamedTuple):
+class _BlockPart(NamedTuple):
     top: Ranked
     lengths: np.ndarray[tuple[int], np.dtype[np.int64]]
     judged: JudgedRows
 
 
-def look_up(path: Path, gold: GoldSet, *, keep: int | None) -> Looked:
+def join_saved_run(path: Path, gold: GoldSet, *, keep: int | None) -> TopAndJudged:
     """The saved run against the gold set, with the top `keep` hits of every query, or all."""
     scan = formats.scanner(path) if keep is not None else None
     if scan is None or keep is None:
         run = formats.read_run(path)
-        return Looked(run, prepare(run, gold))
-    parts: list[_Part] = []
+        return TopAndJudged(run, join_run(run, gold))
+    parts: list[_BlockPart] = []
     lengths: dict[str, int] = {}
     seen: set[str] = set()
     tag = ""
     aside = ThreadPoolExecutor(max_workers=1)
     asked = aside.submit(judgments_of, gold)  # while the first blocks are read
     aside.shutdown(wait=False)
-    for said, part in scan(path, lambda block: _part(block, asked, keep)):
+    for said, part in scan(path, lambda block: _block_part(block, asked, keep)):
         names = part.top.block.queries
         if comes_back(names, seen):
             run = formats.read_run(path)
-            return Looked(run, prepare(run, gold))
+            return TopAndJudged(run, join_run(run, gold))
         lengths.update(zip(names, part.lengths.tolist(), strict=True))
         tag = tag or said
         parts.append(part)
     run, judgments = run_from_ranked(tag, [part.top for part in parts]), asked.result()
     returned = np.array([lengths.get(query_id, 0) for query_id in judgments.rows], np.int64)
-    found = together([part.judged for part in parts])
-    joined = Joined(*found, returned=returned, ties=run.counts["ties"])
-    return Looked(run, prepared(judgments, joined, lengths, run.counts))
+    found = join_parts([part.judged for part in parts])
+    joined = RankedJudgments(*found, returned=returned, ties=run.counts["ties"])
+    return TopAndJudged(run, joined_run(judgments, joined, lengths, run.counts))
 
 
-def _part(block: Block, judgments: Future[Judgments], keep: int) -> _Part:
+def _block_part(block: Block, judgments: Future[Judgments], keep: int) -> _BlockPart:
     whole, ties, duplicates, hashes = ranked(block)
     judged = judged_rows(whole, judgments.result(), hashes)
-    return _Part(Ranked(_top(whole, keep), ties, duplicates), whole.lengths, judged)
+    return _BlockPart(Ranked(_top_hits(whole, keep), ties, duplicates), whole.lengths, judged)
 
 
-def _top(block: Block, keep: int) -> Block:
+def _top_hits(block: Block, keep: int) -> Block:
     kept = np.minimum(block.lengths, keep)
     begins = np.cumsum(block.lengths) - block.lengths
     rows = np.repeat(begins - (np.cumsum(kept) - kept), kept) + np.arange(kept.sum())
@@ -507,7 +513,7 @@ DROPPED = ("Cc", "Cf", "Zs", "Zl", "Zp")  # controls, invisible characters, spac
 DASH = "Pd"
 
 
-class NearMiss(NamedTuple):
+class AlmostMatch(NamedTuple):
     """A result whose id almost matches one that is judged on its query."""
 
     query_id: str
@@ -515,18 +521,18 @@ class NearMiss(NamedTuple):
     judged: str
 
 
-def near_misses(results: GradedResults, gold: GoldSet) -> Iterator[NearMiss]:
+def almost_matches(results: GradedResults, gold: GoldSet) -> Iterator[AlmostMatch]:
     """The unjudged results of each query that almost match a document judged on it, which is not
     itself among the results."""
     judged: dict[str, dict[str, str]] = {}
     for query_id, doc_id in gold.judgments.select("query_id", "doc_id").iter_rows():
-        judged.setdefault(query_id, {})[loose_id(doc_id)] = doc_id
+        judged.setdefault(query_id, {})[folded_id(doc_id)] = doc_id
     for entry in results.per_query:
         known = judged.get(entry.query_id, {})
         for doc_id, grade in zip(entry.results, entry.grades, strict=True):
-            meant = known.get(loose_id(doc_id)) if grade is None else None
+            meant = known.get(folded_id(doc_id)) if grade is None else None
             if meant is not None and meant not in entry.results:
-                yield NearMiss(entry.query_id, doc_id, meant)
+                yield AlmostMatch(entry.query_id, doc_id, meant)
 
 
 def with_judged_ids(run: Run, gold: GoldSet) -> Run:
@@ -535,7 +541,7 @@ def with_judged_ids(run: Run, gold: GoldSet) -> Run:
     known = _judged_ids(gold)
     judged = set(known.values())
     ids = run.hits["doc_id"].to_list()
-    meant = [id if id in judged else known.get(loose_id(id), id) for id in ids]
+    meant = [id if id in judged else known.get(folded_id(id), id) for id in ids]
     row = np.repeat(np.arange(run.queries.height), run.queries["n"].to_numpy())
     hits = run.hits.with_columns(doc_id=pl.Series(meant, dtype=pl.String), row=row)
     hits = hits.unique(["row", "doc_id"], keep="first", maintain_order=True)
@@ -554,7 +560,7 @@ def _judged_ids(gold: GoldSet) -> Mapping[str, str]:
     found: dict[str, str] = {}
     shared = set()
     for doc_id in gold.judgments["doc_id"].unique().to_list():
-        form = loose_id(doc_id)
+        form = folded_id(doc_id)
         if form in found:
             shared.add(form)
         found[form] = doc_id
@@ -562,7 +568,7 @@ def _judged_ids(gold: GoldSet) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=100_000)
-def loose_id(doc_id: str) -> str:
+def folded_id(doc_id: str) -> str:
     """An id without case, spaces and invisible characters, with one kind of dash."""
     plain = unicodedata.normalize("NFKC", doc_id).casefold()
     kinds = ((char, unicodedata.category(char)) for char in plain)

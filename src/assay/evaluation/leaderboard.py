@@ -1,4 +1,5 @@
-"""Several systems at once: who is best, who cannot be told apart, and where it differs by slice.
+"""Rank three systems or more: which is best, which do not differ significantly, and where the
+differences vary by slice.
 
 Every pair is decided as `compare` decides it for two files, and adjusted over all pairs. Systems
 that are not significantly different share a letter (Piepho 2004, "An algorithm for a letter-based
@@ -33,8 +34,8 @@ from assay.evaluation.comparison import (
     with_verdict,
 )
 from assay.evaluation.gate_values import SLICES
-from assay.evaluation.golden.changes import in_one_state
-from assay.evaluation.statistics import adjusted, slice_chances
+from assay.evaluation.golden.changes import with_same_judgments
+from assay.evaluation.statistics import adjust_tests, slice_chances
 
 SMALLEST = 3  # queries of a slice that is looked at
 Z = statistics.NORMAL.inv_cdf(1 - statistics.ALPHA / 2)
@@ -45,15 +46,15 @@ def leaderboard(
 ) -> Leaderboard:
     """By the measure that decides in `comparison`, over the queries that all have scored; the best
     first."""
-    results = in_one_state(results)[0]
+    results = with_same_judgments(results)[0]
     tables = deciding_values(results, comparison.headline)
     common = [query for query in tables[0] if all(query in table for table in tables)]
     if not common:
         raise InputError("the results have no scored query in common")
     values = np.array([[table[query] for query in common] for table in tables]).T
     order = sorted(range(len(names)), key=lambda at: (-values[:, at].mean(), names[at]))
-    pairs = _pairs(results, names, order, tables, comparison)
-    letters = _letters(order, names, pairs)
+    pairs = _compared_pairs(results, names, order, tables, comparison)
+    letters = _group_letters(order, names, pairs)
     bounds = statistics.mean_intervals(values, worst_case=comparison.worst_case)
     return Leaderboard(
         measure=comparison.headline,
@@ -69,13 +70,17 @@ def leaderboard(
             for at in order
         ],
         pairs=pairs,
-        slices=_slices(
-            results[order[0]].per_query, common, values, names, _told(order, names, pairs)
+        slices=_leads_by_slice(
+            results[order[0]].per_query,
+            common,
+            values,
+            names,
+            _decided_systems(order, names, pairs),
         ),
     )
 
 
-def _pairs(
+def _compared_pairs(
     results: Sequence[Results],
     names: Sequence[str],
     order: Sequence[int],
@@ -93,7 +98,7 @@ def _pairs(
         )
         for better, worse in pairs
     ]
-    held = adjusted([each.row.p for each in tested])
+    held = adjust_tests([each.row.p for each in tested])
     found = []
     for (better, worse), each, corrected in zip(pairs, tested, held, strict=True):
         row = with_verdict(each, corrected)
@@ -116,7 +121,7 @@ def _pairs(
     return found
 
 
-def _letters(
+def _group_letters(
     order: Sequence[int], names: Sequence[str], pairs: Sequence[BoardPair]
 ) -> dict[int, str]:
     """Insert and absorb: a group that holds two systems that differ is split, and one that lies
@@ -150,7 +155,9 @@ def _letter(place: int) -> str:
     return chr(ord("a") + place) if place < 26 else f"({place + 1})"
 
 
-def _told(order: Sequence[int], names: Sequence[str], pairs: Sequence[BoardPair]) -> list[int]:
+def _decided_systems(
+    order: Sequence[int], names: Sequence[str], pairs: Sequence[BoardPair]
+) -> list[int]:
     """The best, and those that unjudged documents leave no doubt about against it: what they could
     turn over all queries they could turn in a slice."""
     best = names[order[0]]
@@ -161,7 +168,7 @@ def _told(order: Sequence[int], names: Sequence[str], pairs: Sequence[BoardPair]
 # ── by slice ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _slices(
+def _leads_by_slice(
     entries: Sequence[Entry],
     common: Sequence[str],
     values: statistics.Floats,
@@ -174,7 +181,7 @@ def _slices(
     for kind in SLICES:
         groups: dict[str, list[int]] = {}
         for row, query in enumerate(common):
-            if name := _part(by_id[query], kind):
+            if name := _slice_name(by_id[query], kind):
                 groups.setdefault(name, []).append(row)
         parts = {name: rows for name, rows in groups.items() if len(rows) >= SMALLEST}
         if len(parts) > 1:
@@ -186,17 +193,17 @@ def _slices(
         before += len(parts)
         for at in order[1:]:
             moves = values[:, at] - values[:, order[0]]
-            found += _shrunk(names[at], kind, parts, moves, of_kind[:, at, order[0]])
+            found += _shrunk_leads(names[at], kind, parts, moves, of_kind[:, at, order[0]])
     return found
 
 
-def _part(entry: Entry, kind: str) -> str:
+def _slice_name(entry: Entry, kind: str) -> str:
     if isinstance(entry, GradedEntry):
         return entry.in_slice(kind)
     return str(getattr(entry, kind, "") or "")
 
 
-def _shrunk(
+def _shrunk_leads(
     system: str,
     kind: str,
     parts: Mapping[str, list[int]],

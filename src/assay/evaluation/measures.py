@@ -1,5 +1,5 @@
-"""Measures as values: `nDCG@10`, `P(rel=2)@5`, `RR(rel=2)`. The text is the identity; it parses
-back to an equal value.
+"""Parse and compute measures: `nDCG@10`, `P(rel=2)@5`, `RR(rel=2)`. The text is the identity; it
+parses back to an equal value.
 
 A formula sees judged hits only, packed into a matrix with one row a query: `grades[i, j]` is the
 grade of the j-th judged hit of query i and `ranks[i, j]` the rank it stood at. Unjudged hits count
@@ -82,14 +82,14 @@ class Formula:
 # ── formulas ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _within(hits: JudgedHits, measure: Measure) -> Booleans:
+def _in_cutoff(hits: JudgedHits, measure: Measure) -> Booleans:
     """Which cells are judged hits inside the cutoff."""
     return hits.ranks <= (measure.cutoff or NO_RANK - 1)
 
 
 def _relevant(hits: JudgedHits, measure: Measure) -> Booleans:
     """Which cells are relevant hits inside the cutoff, by the measure's threshold."""
-    relevant: Booleans = _within(hits, measure) & (hits.grades >= measure.param("rel"))
+    relevant: Booleans = _in_cutoff(hits, measure) & (hits.grades >= measure.param("rel"))
     return relevant
 
 
@@ -113,7 +113,7 @@ def _gain(grades: Integers, kind: str) -> Floats:
 
 def _ndcg(hits: JudgedHits, measure: Measure) -> Floats:
     kind = measure.param("gain")
-    gains = _gain(hits.grades, kind) * _within(hits, measure)
+    gains = _gain(hits.grades, kind) * _in_cutoff(hits, measure)
     dcg = (gains / np.log2(hits.ranks + 1)).sum(axis=1)
     best = _gain(hits.ideal[:, : measure.cutoff], kind)
     ideal_dcg = (best / np.log2(np.arange(best.shape[1]) + 2)).sum(axis=1)
@@ -145,14 +145,14 @@ def _average_precision(hits: JudgedHits, measure: Measure) -> Floats:
 
 def _judged(hits: JudgedHits, measure: Measure) -> Floats:
     looked_at = np.minimum(hits.returned, measure.cutoff or NO_RANK)
-    return _ratio(_within(hits, measure).sum(axis=1), looked_at)
+    return _ratio(_in_cutoff(hits, measure).sum(axis=1), looked_at)
 
 
 def _bpref(hits: JudgedHits, measure: Measure) -> Floats:
     relevant = _relevant(hits, measure)
     known_relevant = _known_relevant(hits, measure)
     known_other = ((hits.ideal >= 0) & (hits.ideal < measure.param("rel"))).sum(axis=1)
-    other = _within(hits, measure) & (hits.grades >= 0) & ~relevant
+    other = _in_cutoff(hits, measure) & (hits.grades >= 0) & ~relevant
     above = np.minimum(other.cumsum(axis=1), known_relevant[:, None])
     penalty = _ratio(
         above, np.broadcast_to(np.minimum(known_relevant, known_other)[:, None], above.shape)
@@ -166,7 +166,7 @@ def _rank_biased_precision(hits: JudgedHits, measure: Measure) -> Floats:
         gains = np.maximum(hits.grades, 0) / max(hits.max_grade, 1)
     else:
         gains = (hits.grades >= threshold).astype(np.float64)
-    inside = _within(hits, measure)
+    inside = _in_cutoff(hits, measure)
     weights = np.power(float(persistence), np.where(inside, hits.ranks - 1, 0)) * inside
     return np.asarray((1.0 - persistence) * (gains * weights).sum(axis=1))
 
@@ -176,7 +176,7 @@ def rbp_residual(hits: JudgedHits, measure: Measure) -> Floats:
     hit, whether what is there is unjudged or the list ended before (Moffat & Zobel 2008, 3.2). The
     true value is at most RBP + residual."""
     persistence = float(measure.param("p"))
-    inside = _within(hits, measure)
+    inside = _in_cutoff(hits, measure)
     judged = (np.power(persistence, np.where(inside, hits.ranks - 1, 0)) * inside).sum(axis=1)
     whole = 1.0 - persistence**measure.cutoff if measure.cutoff else 1.0
     return np.asarray(np.maximum(whole - (1.0 - persistence) * judged, 0.0))
@@ -184,7 +184,7 @@ def rbp_residual(hits: JudgedHits, measure: Measure) -> Floats:
 
 def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
     top = measure.param("max") or hits.max_grade
-    satisfied = (_gain(np.minimum(hits.grades, top), "exp2") / 2.0**top) * _within(hits, measure)
+    satisfied = (_gain(np.minimum(hits.grades, top), "exp2") / 2.0**top) * _in_cutoff(hits, measure)
     still_looking = np.cumprod(1.0 - satisfied, axis=1) / (1.0 - satisfied)
     return np.asarray((satisfied * still_looking / hits.ranks).sum(axis=1))
 
@@ -201,25 +201,25 @@ def is_external(measure: Measure) -> bool:
     return measure.name not in OURS and MEASURES[measure.name].compute is _from_a_whole_run
 
 
-class _Table(dict[str, Formula]):
+class _FormulaTable(dict[str, Formula]):
     """Our own measures. A name that another package adds is loaded when it is asked for."""
 
     def __missing__(self, name: str) -> Formula:
-        return _added(name)
+        return _load_added(name)
 
 
 @cache
-def _added(name: str) -> Formula:
+def _load_added(name: str) -> Formula:
     if (
         not plugins.is_added(FORMULAS, name)
-        and (words := ir_measures_bridge.called(name)) is not None
+        and (words := ir_measures_bridge.description_of(name)) is not None
     ):
         return Formula(compute=_from_a_whole_run, text=words, source="ir_measures", params={})
     formula: Formula = plugins.load(FORMULAS, name)
     return formula
 
 
-MEASURES = _Table(
+MEASURES = _FormulaTable(
     nDCG=Formula(
         compute=_ndcg,
         text=(
@@ -357,15 +357,15 @@ def _parse_ours(text: str) -> Measure:
 
 def did_you_mean(written: str, known: Iterable[str] = ()) -> str:
     """nDCG@10 for ndcg10, ndcg@l0 or NDGC@10: one of the `known`, or a measure with its cutoff."""
-    names = {_letters(name): name for name in known}
-    parts = re.fullmatch(r"([a-z]+)(\d+)", _letters(written))
+    names = {_plain_name(name): name for name in known}
+    parts = re.fullmatch(r"([a-z]+)(\d+)", _plain_name(written))
     if parts and (name := _name(parts[1])):
         names.setdefault(parts[0], f"{name}@{parts[2]}")
-    near = difflib.get_close_matches(_letters(written), names, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(_plain_name(written), names, n=1, cutoff=0.7)
     return f"Did you mean {names[near[0]]}? " if near else ""
 
 
-def _letters(name: str) -> str:
+def _plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -435,14 +435,14 @@ def suite_of(relevant: int, high: int, *, graded: bool = True) -> tuple[str, ...
     suite = [parse_measure(name) for name in (GRADED_SUITE if graded else BINARY_SUITE)]
     counted = {"P": relevant, "R": relevant, "RR": high}
     return tuple(
-        str(parse_measure(f"{measure.name}(rel={counted[measure.name]}){_at(measure)}"))
+        str(parse_measure(f"{measure.name}(rel={counted[measure.name]}){_cutoff_text(measure)}"))
         if measure.name in counted
         else str(measure)
         for measure in suite
     )
 
 
-def _at(measure: Measure) -> str:
+def _cutoff_text(measure: Measure) -> str:
     return f"@{measure.cutoff}" if measure.cutoff else ""
 
 

@@ -1,4 +1,4 @@
-"""How many queries and judgments a decision takes, from a pilot: two engines on some queries.
+"""Plan how many queries and judgments a decision takes, from a pilot of two engines.
 
 **Queries.** What decides is how much the difference of the two engines varies from query to query.
 With that spread, so many queries show a difference of the size asked for with the power asked for,
@@ -44,7 +44,7 @@ from assay.evaluation.statistics import (
 __all__ = ["MOST", "POWER"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-MATTERS = 0.03  # the difference that is asked for where nobody says
+DEFAULT_DIFFERENCE = 0.03  # the difference that is asked for where nobody says
 PASS = "pass"  # the key of what decides a golden set
 DRAWS = 2_000
 LIKELY = (10, 90)  # the range of the spread, in percent
@@ -160,9 +160,9 @@ def gate_needs(moves: Floats, values: Floats, goal: Goal) -> list[GateNeed]:
     ]
 
 
-def needed(moves: Floats, goal: Goal) -> Need:
+def queries_needed_for(moves: Floats, goal: Goal) -> Need:
     """From the differences by query of a pilot, with the range of its spread."""
-    low, high = _likely(moves, goal)
+    low, high = _likely_spreads(moves, goal)
     return Need(
         difference=goal.difference,
         queries=queries_for(goal),
@@ -171,7 +171,7 @@ def needed(moves: Floats, goal: Goal) -> Need:
     )
 
 
-def _likely(moves: Floats, goal: Goal) -> tuple[float, float]:
+def _likely_spreads(moves: Floats, goal: Goal) -> tuple[float, float]:
     """The spread is drawn anew from what was seen, and as that of normal values would be, which a
     few queries tell even less of; the range holds both. Where queries pass or fail it follows from
     the share of those that changed."""

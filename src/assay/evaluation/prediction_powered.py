@@ -1,6 +1,6 @@
-"""The mean over all queries from machine judgments, corrected by the queries that people judged:
-prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023), power-tuned
-(Angelopoulos, Duchi and Zrnic 2023, 'PPI++').
+"""Estimate the mean over all queries from machine judgments, corrected by the queries that people
+judged: prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023),
+power-tuned (Angelopoulos, Duchi and Zrnic 2023, 'PPI++').
 
     value = mean of people - weight * (mean of machine, there - mean of machine, everywhere)
 
@@ -106,7 +106,7 @@ def estimate(
     predicted = _predictions(judged, machine)
     adds = judged.off / share[..., None]
     weight = power_tuned(adds, predicted[..., :n]) * (queries > n)
-    value = judged.mean - weight * _apart(predicted, n)
+    value = judged.mean - weight * _mean_gap(predicted, n)
     spread = _corrected(judged, predicted, weight, (hidden, drawn))
     low, high = _bounds(value, spread, judged.count, level, in_range)
     helps = (weight > 0) & (high - low < people_high - people_low)
@@ -170,14 +170,14 @@ def _corrected(
     there = predicted[..., :n]
     off_machine = _centred(there)
     residuals = judged.off / share[..., None] - weight[..., None] * off_machine
-    surprise = _surprise(judged) / share**2
+    surprise = _unseen_error(judged) / share**2
     squares = (residuals**2).sum(axis=-1) + PRIOR * surprise
     fourths = (residuals**4).sum(axis=-1) + PRIOR * surprise**2
     peaked = np.maximum((n + PRIOR) * _ratio(fourths, squares**2), 1 + 1e-6)
     most = np.maximum(judged.count - 2, 1)
     freedom = np.minimum(most, 2 * (n + PRIOR) / (peaked - 1))
     # the slope is itself estimated: the further the judged queries lie from all, the more it shows
-    tilted = _ratio(_apart(predicted, n) ** 2, (off_machine**2).sum(axis=-1))
+    tilted = _ratio(_mean_gap(predicted, n) ** 2, (off_machine**2).sum(axis=-1))
     least, furthest = there.min(axis=-1, keepdims=True), there.max(axis=-1, keepdims=True)
     beyond = np.abs(predicted - np.clip(predicted, least, furthest)).mean(axis=-1)
     of_machine = (hidden + tilted) * squares / (n - 2 + PRIOR) + BEYOND * (weight * beyond) ** 2
@@ -186,7 +186,7 @@ def _corrected(
     return _Spread(variance=whole, freedom=np.clip(pooled, 1, most))
 
 
-def _surprise(judged: _People) -> Floats:
+def _unseen_error(judged: _People) -> Floats:
     """How wrong the machine is, squared, on the query that was not seen: as far as people's values
     go where many of them are the same, nearer to their variance where all differ."""
     furthest = (judged.off**2).max(axis=-1)
@@ -207,7 +207,7 @@ def _longest_run(judged: _People) -> Floats:
     return np.asarray((places - starts + 1).max(axis=-1), np.float64)
 
 
-def _apart(predicted: Floats, n: int) -> Floats:
+def _mean_gap(predicted: Floats, n: int) -> Floats:
     return np.asarray(predicted[..., :n].mean(axis=-1) - predicted.mean(axis=-1))
 
 
@@ -254,7 +254,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 # ── are the judged queries a random part? ─────────────────────────────────────────────────────────
 
 
-def shift(judged: Floats, others: Floats) -> float:
+def chance_of_shift(judged: Floats, others: Floats) -> float:
     """The chance that the machine's mean differs so much between the judged queries and the others,
     were the judged ones drawn at random."""
     n, m = len(judged), len(others)
@@ -267,7 +267,7 @@ def shift(judged: Floats, others: Floats) -> float:
     return 2 * (1 - NORMAL.cdf(apart / (deviation * math.sqrt(1 / n + 1 / m))))
 
 
-def lopsided(judged_of_group: int, judged: int, group: int, queries: int) -> float:
+def chance_of_imbalance(judged_of_group: int, judged: int, group: int, queries: int) -> float:
     """The chance that a group of queries has so many or so few of the judged ones, were those drawn
     at random (the hypergeometric distribution, both tails)."""
     least, most = max(0, judged - (queries - group)), min(judged, group)

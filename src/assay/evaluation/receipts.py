@@ -1,4 +1,4 @@
-"""What a receipt says of a gold set, of measures and of a run: enough to compute a number again."""
+"""Describe a gold set, measures and a run in a receipt, so that a number can be computed again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How far the scores of first hits can be trusted as probabilities: the reliability curve, the
-expected calibration error, and how well scores tell right from wrong."""
+"""Measure how far the scores of first hits can be trusted as probabilities: the reliability curve,
+the expected calibration error, and how well scores tell right from wrong."""
 
 from __future__ import annotations
 

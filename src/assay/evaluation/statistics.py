@@ -1,4 +1,5 @@
-"""Intervals and tests of means, rates and paired changes; corrections, effect sizes and power.
+"""Compute intervals and tests of means, rates and paired changes, with corrections for several
+tests, effect sizes and power.
 
 One statistic decides about a change: Student's t as if two more queries had been seen, a quarter of
 the measure's range above and below the mean,
@@ -102,11 +103,11 @@ def _mean_interval(
         rate = rate_interval(int(values.sum()), n, level=level, exact=exact)
         low, high = rate.low or 0.0, 1.0 if rate.high is None else rate.high
     else:
-        low, high = wilson(float(values.mean()), _effective(values), _t(level, n))
+        low, high = wilson(float(values.mean()), _effective_number(values), _t_factor(level, n))
     return Interval(low=low, high=high, n=n, level=level, note=_note(n, high - low))
 
 
-def _effective(values: Floats) -> float:
+def _effective_number(values: Floats) -> float:
     """The number of pass-or-fail queries that would tell as much: n where the values vary as those
     do, more where they vary less. Half a query of the largest variance is added to them, so that
     it stays finite."""
@@ -133,12 +134,12 @@ def _student(values: Floats, level: float) -> Interval:
     error = float(values.std(ddof=1)) / math.sqrt(n)
     if error < 1e-12 * max(abs(mean), 1.0):
         return Interval(low=None, high=None, n=n, level=level, note=ALIKE)
-    half = _t(level, n) * error
+    half = _t_factor(level, n) * error
     note = f"only {n} queries" if n < SMALL else ""
     return Interval(low=mean - half, high=mean + half, n=n, level=level, note=note)
 
 
-def _t(level: float, n: int) -> float:
+def _t_factor(level: float, n: int) -> float:
     return t_quantile((1 + level) / 2, n - 1)
 
 
@@ -197,8 +198,8 @@ def change_intervals(
     if n < 2:
         none = Interval(low=None, high=None, n=n, level=level, note="too few queries")
         return [none] * changes.shape[1]
-    means, half = changes.mean(axis=0), _t(level, n) * _errors(changes)
-    lows, highs, ranged = means - half, means + half, _ranged(changes)
+    means, half = changes.mean(axis=0), _t_factor(level, n) * _errors(changes)
+    lows, highs, ranged = means - half, means + half, _is_ranged(changes)
     lows[ranged], highs[ranged] = np.maximum(lows[ranged], -1), np.minimum(highs[ranged], 1)
     if worst_case and ranged.any():
         lows[ranged], highs[ranged] = worst_case_bounds(changes[:, ranged], level, CHANGE)
@@ -216,7 +217,7 @@ def change_tests(changes: Floats, *, at: float = 0.0, worst_case: bool = False) 
         return np.ones(columns)
     ratios = np.abs(_ratios(changes, at)).tolist()
     found = np.array([2 * t_cdf(-ratio, n - 1) for ratio in ratios])
-    ranged = _ranged(changes)
+    ranged = _is_ranged(changes)
     if worst_case and ranged.any():
         above = worst_case_chances(changes[:, ranged], at, CHANGE)
         found[ranged] = 2 * np.minimum(above, 1 - above)
@@ -230,7 +231,7 @@ def chances_above(changes: Floats, *, at: float = 0.0, worst_case: bool = False)
     if n < 2:
         return np.full(columns, 0.5)
     found = np.array([t_cdf(ratio, n - 1) for ratio in _ratios(changes, at).tolist()])
-    ranged = _ranged(changes)
+    ranged = _is_ranged(changes)
     if worst_case and ranged.any():
         found[ranged] = worst_case_chances(changes[:, ranged], at, CHANGE)
     return found
@@ -243,11 +244,11 @@ def significant(changes: Floats, *, alpha: float = ALPHA, worst_case: bool = Fal
     if worst_case or n < 2:
         sure = change_tests(changes, worst_case=worst_case) <= alpha
     else:
-        sure = np.abs(_ratios(changes, 0.0)) >= _t(1 - alpha, n)
+        sure = np.abs(_ratios(changes, 0.0)) >= _t_factor(1 - alpha, n)
     return np.where(sure, np.sign(changes.mean(axis=0)), 0.0)
 
 
-def _ranged(changes: Floats) -> Any:
+def _is_ranged(changes: Floats) -> Any:
     return np.abs(changes).max(axis=0) <= 1 + 1e-9
 
 
@@ -264,7 +265,7 @@ def _errors(changes: Floats) -> Floats:
     squares = ((changes - changes.mean(axis=0)) ** 2).sum(axis=0)
     ranged = (squares + ADDED) / ((n + 1) * n)
     plain = squares / ((n - 1) * n)
-    return np.asarray(np.sqrt(np.where(_ranged(changes), ranged, plain)))
+    return np.asarray(np.sqrt(np.where(_is_ranged(changes), ranged, plain)))
 
 
 def standard_error(spread: float, n: int) -> float:
@@ -288,7 +289,7 @@ def risky_rows(values: Floats) -> tuple[Risk, list[int]]:
     return "", []
 
 
-def risk_in(values: Mapping[str, float]) -> RiskyQueries | None:
+def risky_queries(values: Mapping[str, float]) -> RiskyQueries | None:
     """The queries that make the interval of these values, or changes, doubtful; None where it is
     not."""
     kind, rows = risky_rows(np.array(list(values.values()), np.float64))
@@ -541,7 +542,7 @@ class AdjustedTest:
         return 1 - ALPHA / self.times
 
 
-def adjusted(p_values: Sequence[float]) -> list[AdjustedTest]:
+def adjust_tests(p_values: Sequence[float]) -> list[AdjustedTest]:
     """By Holm, in the order given. A test behind one that is not significant counts with as many
     tests as its adjusted p says."""
     corrected = holm(p_values)

@@ -1,4 +1,4 @@
-"""The runs of one engine on one set in the order of time, and where its level changed.
+"""Find where the level of an engine changed, over its runs on one gold set in order of time.
 
 Every run is compared, query by query, with the run that the present level began with. Where the
 paired test is sure, the level changed: a new one begins. So a slow slide is found too, which no two

@@ -1,4 +1,4 @@
-"""Gaffke's bound (2005): an interval of a mean that holds whatever the values are distributed like.
+"""Compute intervals of a mean that hold for any distribution of the values: Gaffke's bound (2005).
 
 The queries seen get random weights, as in the Bayesian bootstrap (Rubin 1981), and so does one
 query that was not seen, at the end of the scale: 0 for the lower bound, 1 for the upper. The bounds
@@ -45,7 +45,7 @@ def worst_case_chances(values: Floats, at: float, scale: Scale) -> Floats:
     """The probability that the mean of each column is above `at`: as far from a half as the bound
     nearer to `at` allows, and a half where both ends of every interval lie around it."""
     places = np.full(values.shape[1], at)
-    low, high = (_deviation(_with(values, end), places) for end in scale)
+    low, high = (_deviation(_with_unseen(values, end), places) for end in scale)
     return np.array(
         [
             NORMAL.cdf(-min(least, 0.0) - max(most, 0.0))
@@ -54,7 +54,7 @@ def worst_case_chances(values: Floats, at: float, scale: Scale) -> Floats:
     )
 
 
-def _with(values: Floats, unseen: float) -> Floats:
+def _with_unseen(values: Floats, unseen: float) -> Floats:
     """The values and the query that was not seen."""
     return np.vstack([values, np.full((1, values.shape[1]), unseen)])
 
@@ -64,7 +64,7 @@ def _bound(values: Floats, unseen: float, z: float) -> Floats:
 
     The deviation grows with the place, nearly as a line: secant steps inside a bracket, by halves
     where they leave it or take long. Columns that are found are left alone."""
-    points, n = _with(values, unseen), len(values)
+    points, n = _with_unseen(values, unseen), len(values)
     inner, outer = values.mean(axis=0), np.full(values.shape[1], unseen)
     last, last_off = inner, _deviation(points, inner) - z
     guess = inner + z * values.std(axis=0) / np.sqrt(n)

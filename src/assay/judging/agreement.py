@@ -26,7 +26,7 @@ from assay.evaluation.concordance import (
     Estimate,
     Floats,
     Statistic,
-    estimates,
+    bootstrap_estimates,
 )
 from assay.evaluation.statistics import SEED
 from assay.gold.votes import EDITED, RULING, SAMPLE, VoteBook, book_of, by_pair
@@ -301,7 +301,7 @@ def figures_of(comparisons: Comparisons) -> AgreementFigures:
     def statistic(sums: Floats) -> Floats:
         tables = sums[:, :cells].reshape(len(sums), -1, size, size)
         together = sums[:, cells : cells + size * size].reshape(-1, size, size)
-        two = concordance.folded(tables, relevant_from)
+        two = concordance.two_grade_tables(tables, relevant_from)
         kappas = [concordance.kappa(tables, power) for power in (0, 1, 2)]
         figures = [
             concordance.exact_agreement(tables),
@@ -313,7 +313,7 @@ def figures_of(comparisons: Comparisons) -> AgreementFigures:
         ]
         return np.stack(figures, axis=1)
 
-    found = estimates(_resampling_rows(comparisons, judges, size), statistic)
+    found = bootstrap_estimates(_resampling_rows(comparisons, judges, size), statistic)
     exact, cohen, linear, quadratic, alpha, far, two_exact, two_kappa = (
         _figure(estimate, comparisons) for estimate in found
     )
@@ -379,7 +379,7 @@ def by_grade(comparisons: Comparisons) -> dict[str, GradeFigures]:
         alone = [concordance.one_against_rest(tables, grade) for grade in range(size)]
         return np.stack([*agreed, *(concordance.kappa(table) for table in alone)], axis=1)
 
-    found = estimates(parts, statistic)
+    found = bootstrap_estimates(parts, statistic)
     given = {
         grade: len(
             np.unique(
@@ -527,7 +527,7 @@ def _resample_queries(
     """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
     queries = [place.query_id for place in places]
     if len(set(queries)) < MIN_CLUSTERS:
-        found = estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
+        found = bootstrap_estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
         return [
             each._replace(note=OVER_PAIRS) if each.interval and not each.note else each
             for each in found
@@ -535,7 +535,7 @@ def _resample_queries(
     names, row = np.unique(queries, return_inverse=True)
     parts = np.zeros((len(names), rows.shape[1]))
     np.add.at(parts, row, rows)
-    return estimates(parts, statistic)
+    return bootstrap_estimates(parts, statistic)
 
 
 def votes_by_judge(votes: Iterable[Vote]) -> Mapping[str, list[Vote]]:

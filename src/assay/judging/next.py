@@ -34,11 +34,11 @@ from assay.core.results import (
 )
 from assay.evaluation.gate_values import (
     LATENCY,
-    margins,
+    entries_in_slice,
+    has_too_few_judged,
+    has_too_few_queries,
+    interval_margins,
     measure_line,
-    members,
-    too_few,
-    too_few_judged,
 )
 from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
 from assay.evaluation.unjudged import PoolAdvice, pool_needed
@@ -47,17 +47,17 @@ from assay.evaluation.unjudged.imputed_measures import (
     DEEPEST,
     NORMAL,
     Entries,
-    Imputed,
-    Table,
-    as_judged,
+    HitTable,
+    ImputedGrades,
     chance_above,
+    hit_table,
     impute,
-    measured,
-    sampled,
-    tabled,
+    measure_table,
+    sampled_values,
     unseen_grades,
+    values_as_judged,
 )
-from assay.evaluation.unjudged.relevance_model import chances, plan
+from assay.evaluation.unjudged.relevance_model import plan_judgments, relevance_chances
 from assay.evaluation.unjudged.verdict_stability import is_closed
 
 # ── which judgments settle a gate ─────────────────────────────────────────────────────────────────
@@ -94,7 +94,7 @@ def _advise_closed_set(
 ) -> Verdict:
     """Nothing is unjudged in a closed set. More queries can settle a gate there, unless it asks for
     a judged share: what to do then is in what the gate says."""
-    if any(too_few_judged(check.gate, results) for check in waiting):
+    if any(has_too_few_judged(check.gate, results) for check in waiting):
         return verdict
     return msgspec.structs.replace(verdict, judge_next=[])
 
@@ -106,10 +106,10 @@ def _judgments_to_settle(
     share of judged hits is demanded, as many as it takes. And whether they are only those that it
     takes before anything can be expected."""
     gate = check.gate
-    if gate.measure in LATENCY or too_few(gate, results):
+    if gate.measure in LATENCY or has_too_few_queries(gate, results):
         return [], False  # no judgment makes more queries
     line = measure_line(gate, results)
-    entries = members(gate, results)
+    entries = entries_in_slice(gate, results)
     decisions: list[Decision] = []
     if gate.drop is not None and isinstance(baseline, GradedResults):
         decisions.append(
@@ -119,7 +119,7 @@ def _judgments_to_settle(
         for bound in gate.stated(BOUNDS).values():
             decisions.append(next_to_judge(entries, measure=line.measure, threshold=bound))
     chosen: dict[Key, Pair] = {}
-    clear = margins(gate, results, baseline)
+    clear = interval_margins(gate, results, baseline)
     for decision in decisions:
         for pair in _until_decided(decision, float(check.value or 0), clear):
             chosen[pair.query_id, pair.doc_id] = pair
@@ -252,10 +252,10 @@ def next_to_judge(
     """Is the second better than the first by more than `threshold`, or, alone, does the first reach
     `threshold`? Over the queries that all have scored."""
     wanted = parse_measure(measure)
-    table = tabled(first, second, wanted)
+    table = hit_table(first, second, wanted)
     guess = _impute(table)
     stand = _state_of(table, wanted, guess, threshold)
-    chance = chances(guess.belief, guess.features, guess.spots[:, 0])
+    chance = relevance_chances(guess.belief, guess.features, guess.spots[:, 0])
     effects, extra = _effects(table, wanted, guess, chance)
     order, narrowing = _order_by_value(table, wanted, guess, chance, effects, extra)
     effects = effects / max(len(table.entries), 1)
@@ -274,7 +274,7 @@ def next_to_judge(
         level=level,
         systems=len(table.ranks),
         pool=pool_needed(first, second, deepest) if second is not None else None,
-        as_judged=table.told_as_judged and table.unjudged_hits > 0,
+        as_judged=table.is_judged_on_top and table.unjudged_hits > 0,
     )
 
 
@@ -287,18 +287,20 @@ def decision_state(
 ) -> DecisionState:
     """How sure the decision is now, without a plan what to judge."""
     wanted = parse_measure(measure)
-    table = tabled(first, second, wanted)
+    table = hit_table(first, second, wanted)
     return _state_of(table, wanted, _impute(table), threshold)
 
 
-def _impute(table: Table) -> Imputed:
+def _impute(table: HitTable) -> ImputedGrades:
     """A value depends on relevant documents that are in no list, and a difference hardly."""
     return impute(table, with_unseen=len(table.ranks) == 1)
 
 
-def _state_of(table: Table, measure: Measure, guess: Imputed, threshold: float) -> DecisionState:
-    if table.told_as_judged:
-        before, after = as_judged(table, measure)
+def _state_of(
+    table: HitTable, measure: Measure, guess: ImputedGrades, threshold: float
+) -> DecisionState:
+    if table.is_judged_on_top:
+        before, after = values_as_judged(table, measure)
         change = float((after - before).sum()) / max(len(table.entries), 1) - threshold
         return DecisionState(expected=change, deviation=0.0, confidence=1.0)
     totals = _distances(table, measure, guess, threshold)
@@ -311,15 +313,15 @@ def _state_of(table: Table, measure: Measure, guess: Imputed, threshold: float) 
     )
 
 
-def _distances(table: Table, measure: Measure, guess: Imputed, threshold: float) -> Floats:
+def _distances(table: HitTable, measure: Measure, guess: ImputedGrades, threshold: float) -> Floats:
     """Of the mean from the threshold, under every draw."""
-    found = sampled(table, measure, guess)
+    found = sampled_values(table, measure, guess)
     totals = (found[0] if len(found) == 1 else found[1] - found[0]).sum(axis=0)
     return np.asarray(totals / max(len(table.entries), 1) - threshold)
 
 
 def _effects(
-    table: Table, measure: Measure, guess: Imputed, chance: Floats
+    table: HitTable, measure: Measure, guess: ImputedGrades, chance: Floats
 ) -> tuple[Floats, Floats]:
     """For each unjudged pair what being relevant changes, and the variance that its exact grade
     then adds: the measure is computed with every grade in turn while the query's other unjudged
@@ -338,7 +340,7 @@ def _effects(
         grades[np.arange(len(part)), :, :, spots[part, 1]] = levels[:, None]
         rows = np.repeat(spots[part, 0], len(levels) * FLIP_SAMPLES)
         beside = unseen_grades(np.repeat(spots[part, 0], len(levels)), guess, FLIP_SAMPLES)
-        found = measured(table, measure, rows, grades.reshape(-1, grades.shape[3]), beside)
+        found = measure_table(table, measure, rows, grades.reshape(-1, grades.shape[3]), beside)
         moved = found[0] if len(found) == 1 else found[1] - found[0]
         means[part] = moved.reshape(len(part), len(levels), FLIP_SAMPLES).mean(axis=2)
     changes = means[:, 1:] - means[:, :1]
@@ -347,31 +349,38 @@ def _effects(
 
 
 def _order_by_value(
-    table: Table, measure: Measure, guess: Imputed, chance: Floats, effects: Floats, extra: Floats
+    table: HitTable,
+    measure: Measure,
+    guess: ImputedGrades,
+    chance: Floats,
+    effects: Floats,
+    extra: Floats,
 ) -> tuple[Integers, Floats]:
     """The plan; of one system it allows for what a judgment teaches about documents that are in
     no list, since these lower the value."""
     if guess.unseen is None:
-        return plan(guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra)
+        return plan_judgments(
+            guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra
+        )
     rows = np.arange(len(table.entries))
     more = replace(
         guess, unseen=guess.unseen[:, :FLIP_SAMPLES] + 1, drawn=guess.drawn[:, :FLIP_SAMPLES]
     )
     fewer = replace(more, unseen=guess.unseen[:, :FLIP_SAMPLES])
-    change = sampled(table, measure, more)[0] - sampled(table, measure, fewer)[0]
+    change = sampled_values(table, measure, more)[0] - sampled_values(table, measure, fewer)[0]
     lowered = change.mean(axis=1) * guess.places
-    return plan(
+    return plan_judgments(
         guess.belief,
         np.vstack([guess.features, guess.below]),
         np.concatenate([guess.spots[:, 0], rows]),
-        np.concatenate([chance, chances(guess.belief, guess.below, rows)]),
+        np.concatenate([chance, relevance_chances(guess.belief, guess.below, rows)]),
         np.concatenate([effects, lowered]),
         np.concatenate([extra, np.zeros(len(rows))]),
         len(chance),
     )
 
 
-def _drawn_rows(table: Table, spots: Integers, samples: Integers, part: Integers) -> Integers:
+def _drawn_rows(table: HitTable, spots: Integers, samples: Integers, part: Integers) -> Integers:
     """The full grades of each pair's query in the first few samples: [pairs, samples,
     documents]."""
     queries = spots[part, 0]
@@ -391,7 +400,7 @@ def _drawn_rows(table: Table, spots: Integers, samples: Integers, part: Integers
 
 
 def _pairs(
-    table: Table, spots: Integers, effects: Floats, chance: Floats, narrowing: Floats
+    table: HitTable, spots: Integers, effects: Floats, chance: Floats, narrowing: Floats
 ) -> list[Pair]:
     pairs = []
     figures = zip(effects.tolist(), chance.tolist(), narrowing.tolist(), strict=True)

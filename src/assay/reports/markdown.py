@@ -34,7 +34,7 @@ from assay.reports.wording import Sentences, answers, caveats, headlines, inline
 from assay.reports.words import Words
 
 if TYPE_CHECKING:
-    from assay.evaluation.comparison import Comparison, Moved
+    from assay.evaluation.comparison import Comparison, MovedQuery
 
 SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
 SHOWN_MOVED = 5  # of the queries that moved most
@@ -673,7 +673,7 @@ def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:
         )
 
 
-def _documents(moved: Moved, *, graded: bool) -> str:
+def _documents(moved: MovedQuery, *, graded: bool) -> str:
     sentences = []
     for verb, documents in (("in", moved.entered), ("out", moved.left)):
         shown = ", ".join(

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.evaluation.tuning import Trial, TuneReport, grouped, shown
+from assay.evaluation.tuning import Trial, TuneReport, shown_value, value_groups
 from assay.formats.spreadsheet import guarded_row
 from assay.reports.drawings import change_mark
 from assay.reports.grids import bare_table, headed_table
@@ -120,7 +120,7 @@ def view(report: TuneReport, language: str = "en") -> TuneView:
 
 
 def setting_text(parameters: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} = {shown(value)}" for name, value in parameters.items()) or "–"
+    return ", ".join(f"{name} = {shown_value(value)}" for name, value in parameters.items()) or "–"
 
 
 def _figures(report: TuneReport, words: Words) -> list[TuneFigure]:
@@ -201,7 +201,11 @@ def _table(
         columns["cost"] = [numbers.local(f"{trial.cost:g}") for trial in trials]
     head = [words("tune.number"), *names, *(words(f"tune.{key}") for key in columns)]
     lines = [
-        [str(trial.number), *(shown(trial.parameters.get(name, "–")) for name in names), *measured]
+        [
+            str(trial.number),
+            *(shown_value(trial.parameters.get(name, "–")) for name in names),
+            *measured,
+        ]
         for trial, measured in zip(trials, zip(*columns.values(), strict=True), strict=True)
     ]
     return head, lines
@@ -210,7 +214,7 @@ def _table(
 def _heat_map(report: TuneReport, names: Sequence[str], words: Words) -> HeatMap:
     numbers, (first, second) = Numbers(words), names
     trials = _complete(report, names)
-    axes = [grouped([trial.parameters[name] for trial in trials]) for name in names]
+    axes = [value_groups([trial.parameters[name] for trial in trials]) for name in names]
     cells: dict[tuple[str, str], list[float]] = {}
     for row, column, trial in zip(*axes, trials, strict=True):
         cells.setdefault((row, column), []).append(trial.mean or 0.0)

@@ -49,7 +49,7 @@ from assay.reports.words import Words, table
 
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
-    from assay.evaluation.golden.changes import Changes
+    from assay.evaluation.golden.changes import GoldenChanges
 
 FEW = 10  # a slice with fewer queries is marked
 # The rates of a golden set, as pages and tables have them; Markdown has every figure.
@@ -76,7 +76,7 @@ def view(
     results: Results,
     *,
     comparison: Comparison | None = None,
-    changes: Changes | None = None,
+    changes: GoldenChanges | None = None,
     before: Mapping[str, Metrics] | None = None,
     language: str = "en",
 ) -> ReportView:
@@ -253,7 +253,7 @@ def _line(
 
 def _golden(
     results: GoldenResults,
-    changes: Changes | None,
+    changes: GoldenChanges | None,
     compared: tuple[ComparisonAnswer, ...],
     sentences: Sentences,
 ) -> ReportView:
@@ -396,7 +396,7 @@ def _by_need(line: ReportQuery) -> tuple[bool, str, str]:
     return not line.outcome.entry.must, line.outcome.entry.category, line.query_id
 
 
-def _changes(changes: Changes, sentences: Sentences) -> ChangesView:
+def _changes(changes: GoldenChanges, sentences: Sentences) -> ChangesView:
     variants = changes.variants
     figures = [
         FigureChange(

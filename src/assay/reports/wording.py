@@ -45,7 +45,7 @@ from assay.reports.words import Words, page_table, page_words
 
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison, ComparisonVerdict, Difference
-    from assay.evaluation.unjudged.verdict_stability import Doubt
+    from assay.evaluation.unjudged.verdict_stability import Stability
     from assay.review.backlog import Backlog
     from assay.search.why import Why as HitReasons
 
@@ -735,16 +735,20 @@ def named_queries(risk: RiskyQueries, words: Words) -> str:
 
 def more_queries(row: Difference, comparison: Comparison, sentences: Sentences) -> Iterator[str]:
     """How many queries would show a difference that is not proven, as `assay plan` computes it."""
-    from assay.evaluation.planning import MATTERS, queries_to_show
+    from assay.evaluation.planning import DEFAULT_DIFFERENCE, queries_to_show
 
     if row.verdict == "open" or row.p_adjusted <= ALPHA:
         return
-    needed = queries_to_show(row, MATTERS, tests=comparison.tests)
+    needed = queries_to_show(row, DEFAULT_DIFFERENCE, tests=comparison.tests)
     if needed is None:
         return
     numbers = sentences.numbers
     golden = row.key == PASS
-    change = numbers.change(PASS, MATTERS) if golden else numbers.decimal(MATTERS, 2)
+    change = (
+        numbers.change(PASS, DEFAULT_DIFFERENCE)
+        if golden
+        else numbers.decimal(DEFAULT_DIFFERENCE, 2)
+    )
     yield sentences.words(
         "more_needed" if needed > row.n else "enough_here",
         change=change,
@@ -773,7 +777,7 @@ def _power(row: Difference, sentences: Sentences) -> str:
     return say("power", n=row.n, change=change, measure=row.measure)
 
 
-def _doubt(doubt: Doubt, sentences: Sentences) -> str:
+def _doubt(doubt: Stability, sentences: Sentences) -> str:
     numbers = sentences.numbers
     hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
     facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}

@@ -13,7 +13,7 @@ from assay.core.errors import InputError
 from assay.core.results import GoldenEntry, GoldenReceipt, GoldenResults, Robustness, RobustnessRow
 from assay.core.types import GoldSet, QueryResult
 from assay.evaluation import statistics
-from assay.evaluation.golden.figures import results
+from assay.evaluation.golden.figures import build_results
 from assay.evaluation.receipts import GOLDEN_POLICY, PASS, gold_card
 
 if TYPE_CHECKING:
@@ -33,10 +33,12 @@ def evaluate_golden(
     """Pass or fail for every question. `k` and `min_score` override what the questions state;
     `language` is that of the corpus, and `worst_case` asks for intervals that hold in the worst
     case. When and where it was scored is for the caller to add."""
-    from assay.evaluation.golden.checks import check_all  # loads law and languages
+    from assay.evaluation.golden.checks import check_questions  # loads law and languages
 
-    outcomes = check_all(gold, answers, locate=locate, k=k, min_score=min_score, language=language)
-    scored = results(outcomes, worst_case=worst_case)
+    outcomes = check_questions(
+        gold, answers, locate=locate, k=k, min_score=min_score, language=language
+    )
+    scored = build_results(outcomes, worst_case=worst_case)
     failed = int(scored.overall.get("n_failed") or 0)
     receipt = GoldenReceipt(
         measures=[PASS],
@@ -46,11 +48,11 @@ def evaluate_golden(
     )
     answered = [entry for entry in scored.per_query if entry.failure != "error"]
     return msgspec.structs.replace(
-        scored, receipt=receipt, robustness=robustness(scored) if _varied(answered) else None
+        scored, receipt=receipt, robustness=robustness(scored) if _has_variants(answered) else None
     )
 
 
-def _varied(entries: list[GoldenEntry]) -> bool:
+def _has_variants(entries: list[GoldenEntry]) -> bool:
     """Whether a question and a variant of it are among them."""
     known = {entry.query_id for entry in entries}
     return any(entry.perturbation and entry.parent in known for entry in entries)
@@ -58,12 +60,12 @@ def _varied(entries: list[GoldenEntry]) -> bool:
 
 # ── robustness ────────────────────────────────────────────────────────────────────────────────────
 
-WORST = 3
+MOST_NAMED = 3
 # the others are named by how they begin
 FAMILIES = {"case": "noise", "punctuation": "noise", "he": "hebrew"}
 
 
-def family_of(perturbation: str) -> str:
+def perturbation_family(perturbation: str) -> str:
     """typo-keyboard is of the family typo, he-niqqud of hebrew, case of noise."""
     first = perturbation.partition("-")[0]
     return FAMILIES.get(first, first)
@@ -79,8 +81,10 @@ def robustness(results: GoldenResults, parents: GoldenResults | None = None) -> 
     `worst_families` and `worst_perturbations` name those with the largest drop, `worst_parents` the
     questions that break most often."""
     entries = [entry for entry in results.per_query if entry.failure != "error"]
-    apart = [entry for entry in parents.per_query if entry.failure != "error"] if parents else []
-    passed = {entry.query_id: entry.passed for entry in (*apart, *entries)}
+    parent_entries = (
+        [entry for entry in parents.per_query if entry.failure != "error"] if parents else []
+    )
+    passed = {entry.query_id: entry.passed for entry in (*parent_entries, *entries)}
     variants = [entry for entry in entries if entry.perturbation and entry.parent in passed]
     if not variants:
         raise InputError(
@@ -88,22 +92,24 @@ def robustness(results: GoldenResults, parents: GoldenResults | None = None) -> 
             hint="Run a set made by `assay gold perturb`; give the parents' results when they were "
             "run apart.",
         )
-    by_perturbation = _grouped(variants, passed, lambda entry: entry.perturbation)
-    by_family = _grouped(variants, passed, lambda entry: family_of(entry.perturbation))
+    by_perturbation = _rows_by_group(variants, passed, lambda entry: entry.perturbation)
+    by_family = _rows_by_group(
+        variants, passed, lambda entry: perturbation_family(entry.perturbation)
+    )
     broken = Counter(entry.parent for entry in variants if passed[entry.parent] > entry.passed)
     fragile = sorted(broken, key=lambda parent: (-broken[parent], parent))
     return Robustness(
-        overall=_row(variants, passed),
+        overall=_robustness_row(variants, passed),
         by_perturbation=by_perturbation,
         by_family=by_family,
-        worst_families=_worst(by_family),
-        worst_perturbations=_worst(by_perturbation),
-        worst_parents=fragile[:WORST],
+        worst_families=_largest_drops(by_family),
+        worst_perturbations=_largest_drops(by_perturbation),
+        worst_parents=fragile[:MOST_NAMED],
         broken_by_parent={parent: broken[parent] for parent in fragile},
     )
 
 
-def _grouped(
+def _rows_by_group(
     variants: Sequence[GoldenEntry],
     passed: Mapping[str, bool],
     name_of: Callable[[GoldenEntry], str],
@@ -111,15 +117,15 @@ def _grouped(
     groups: dict[str, list[GoldenEntry]] = {}
     for entry in variants:
         groups.setdefault(name_of(entry), []).append(entry)
-    return {name: _row(group, passed) for name, group in sorted(groups.items())}
+    return {name: _robustness_row(group, passed) for name, group in sorted(groups.items())}
 
 
-def _worst(rows: Mapping[str, RobustnessRow]) -> list[str]:
+def _largest_drops(rows: Mapping[str, RobustnessRow]) -> list[str]:
     losing = [name for name in rows if rows[name].drop > 0]
-    return sorted(losing, key=lambda name: (-rows[name].drop, name))[:WORST]
+    return sorted(losing, key=lambda name: (-rows[name].drop, name))[:MOST_NAMED]
 
 
-def _row(variants: Sequence[GoldenEntry], passed: Mapping[str, bool]) -> RobustnessRow:
+def _robustness_row(variants: Sequence[GoldenEntry], passed: Mapping[str, bool]) -> RobustnessRow:
     n = len(variants)
     now = sum(entry.passed for entry in variants)
     before = sum(passed[entry.parent] for entry in variants)

@@ -1,4 +1,5 @@
-"""What changed between two golden results: what broke, what was repaired, MUST first."""
+"""Compare two golden results: the questions that broke or were repaired, MUST questions first, and
+the change of every figure."""
 
 from __future__ import annotations
 
@@ -28,17 +29,17 @@ RATES = {
     "pass_rate_should": (False,),
 }
 
-Turn = tuple[GoldenEntry, GoldenEntry]  # a question before and after
+EntryPair = tuple[GoldenEntry, GoldenEntry]  # a question before and after
 
 
-class VariantTurns(msgspec.Struct, frozen=True, kw_only=True):
+class VariantChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How many perturbed variants of questions broke and were repaired."""
 
     broke: int
     repaired: int
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
+class GoldenChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Question by question. `figures` are the pass rates, before and after, of the questions
     compared; one that only one of the two has, that asks for something else now, or whose call
     failed, is `not_compared`."""
@@ -46,77 +47,79 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     warnings: list[str]
     figures: dict[str, tuple[float, float]]
-    broke: list[Turn]
-    repaired: list[Turn]
+    broke: list[EntryPair]
+    repaired: list[EntryPair]
     both_fail: int
     not_compared: list[str]
-    variants: VariantTurns | None  # counted apart; None where there are none
+    variants: VariantChanges | None  # counted apart; None where there are none
 
 
-def changes(
+def compare_golden(
     before: GoldenResults, after: GoldenResults, *, name: str, warnings: Sequence[str] = ()
-) -> Changes:
-    """What the results `after` make of those `before`, which are called `name`."""
+) -> GoldenChanges:
+    """The changes from the results `before`, which are called `name`, to the results `after`."""
     then = {entry.query_id: entry for entry in before.per_query}
     now = {entry.query_id: entry for entry in after.per_query}
-    shared = alike(before, after)
+    shared = comparable_queries(before, after)
     pairs = [(then[query_id], entry) for query_id, entry in now.items() if query_id in shared]
-    told = [pair for pair in pairs if not any(entry.error for entry in pair)]
-    own = [pair for pair in told if not is_variant(pair[1], now)]
-    variants = [pair for pair in told if is_variant(pair[1], now)]
-    compared = {after.query_id for _, after in told}
+    answered = [pair for pair in pairs if not any(entry.error for entry in pair)]
+    originals = [pair for pair in answered if not is_variant(pair[1], now)]
+    variants = [pair for pair in answered if is_variant(pair[1], now)]
+    compared = {after.query_id for _, after in answered}
     groups = {
-        rate: [pair for pair in own if pair[1].must in needs] for rate, needs in RATES.items()
+        rate: [pair for pair in originals if pair[1].must in needs] for rate, needs in RATES.items()
     }
-    broke, repaired = _turned(variants, to=False), _turned(variants, to=True)
-    return Changes(
+    broke, repaired = _changed_pairs(variants, to=False), _changed_pairs(variants, to=True)
+    return GoldenChanges(
         baseline=name,
         warnings=list(warnings),
         figures={
-            rate: (_rate(group, 0), _rate(group, 1)) for rate, group in groups.items() if group
+            rate: (_pass_rate(group, 0), _pass_rate(group, 1))
+            for rate, group in groups.items()
+            if group
         },
-        broke=_turned(own, to=False),
-        repaired=_turned(own, to=True),
-        both_fail=sum(not first.passed and not second.passed for first, second in own),
+        broke=_changed_pairs(originals, to=False),
+        repaired=_changed_pairs(originals, to=True),
+        both_fail=sum(not first.passed and not second.passed for first, second in originals),
         not_compared=[query_id for query_id in {**then, **now} if query_id not in compared],
-        variants=VariantTurns(broke=len(broke), repaired=len(repaired)) if variants else None,
+        variants=VariantChanges(broke=len(broke), repaired=len(repaired)) if variants else None,
     )
 
 
-def _rate(pairs: Sequence[Turn], side: int) -> float:
+def _pass_rate(pairs: Sequence[EntryPair], side: int) -> float:
     return sum(pair[side].passed for pair in pairs) / len(pairs)
 
 
-def _turned(pairs: Sequence[Turn], *, to: bool) -> list[Turn]:
+def _changed_pairs(pairs: Sequence[EntryPair], *, to: bool) -> list[EntryPair]:
     turned = [pair for pair in pairs if pair[0].passed != to and pair[1].passed == to]
     return sorted(turned, key=lambda pair: by_need(pair[1]))
 
 
 # ── queries that two results judge alike ──────────────────────────────────────────────────────────
 
-State = Literal["", "some", "all"]
+GoldDifference = Literal["", "some", "all"]
 
 # what a question asks for beside a place; the rest that is stated of it does not decide
-ASKED = ("expected_none", "evidence", "confusion", "must_abstain", "as_of")
+DECIDING_KEYS = ("expected_none", "evidence", "confusion", "must_abstain", "as_of")
 
 
 def judged_alike(first: Entry, second: Entry) -> bool:
     """Whether a query asks for the same in both: the same grades of judged documents, and of every
     hit that both have; of a golden set the same expectations."""
     if isinstance(first, GoldenEntry) and isinstance(second, GoldenEntry):
-        return _asked(first) == _asked(second)
+        return _expectations(first) == _expectations(second)
     grades = [dict(zip(one.results, one.grades, strict=False)) for one in (first, second)]
     shared = grades[0].keys() & grades[1].keys()
     same_hits = all(grades[0][doc_id] == grades[1][doc_id] for doc_id in shared)
     return same_hits and sorted(first.judged) == sorted(second.judged)
 
 
-def _asked(entry: GoldenEntry) -> tuple[object, ...]:
-    stated = {key: value for key in ASKED if (value := entry.stated.get(key))}
+def _expectations(entry: GoldenEntry) -> tuple[object, ...]:
+    stated = {key: value for key in DECIDING_KEYS if (value := entry.stated.get(key))}
     return entry.expected_any, entry.k, entry.min_score, entry.as_of, stated
 
 
-def alike(first: Results, second: Results) -> set[str]:
+def comparable_queries(first: Results, second: Results) -> set[str]:
     """The queries that both have and judge alike."""
     before = {entry.query_id: entry for entry in first.per_query}
     same = first.receipt.gold.fingerprint == second.receipt.gold.fingerprint
@@ -127,28 +130,28 @@ def alike(first: Results, second: Results) -> set[str]:
     }
 
 
-def values_alike(before: Results, after: Results) -> dict[str, Metrics]:
+def comparable_values(before: Results, after: Results) -> dict[str, Metrics]:
     """By query the values before, of those that can be set beside the values after."""
-    shared = alike(before, after)
+    shared = comparable_queries(before, after)
     return {each.query_id: each.metrics for each in before.per_query if each.query_id in shared}
 
 
-def in_one_state(results: Sequence[Results]) -> tuple[Sequence[Results], State]:
-    """The results with the queries alone that all judge alike, and whether some were left out, or
-    all would be: then they stay as they are."""
+def with_same_judgments(results: Sequence[Results]) -> tuple[Sequence[Results], GoldDifference]:
+    """The results without the queries that are judged differently, and whether that left out some.
+    Where it would leave out all of them, the results stay as they are."""
     base = {entry.query_id for entry in results[0].per_query}
     both = [base & {entry.query_id for entry in other.per_query} for other in results[1:]]
     changed = set[str]()
     for other, shared in zip(results[1:], both, strict=True):
-        changed |= shared - alike(results[0], other)
+        changed |= shared - comparable_queries(results[0], other)
     if not changed:
         return results, ""
     if any(shared and changed >= shared for shared in both):
         return results, "all"
-    return [_without(each, changed) for each in results], "some"
+    return [_without_queries(each, changed) for each in results], "some"
 
 
-def _without(results: Results, changed: set[str]) -> Results:
+def _without_queries(results: Results, changed: set[str]) -> Results:
     left = [entry for entry in results.per_query if entry.query_id not in changed]
     return msgspec.structs.replace(results, per_query=left)
 
@@ -160,7 +163,7 @@ Pairs = Sequence[tuple[Entry, Entry]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deltas:
+class FigureChanges:
     """The changes by figure, and by kind and name of slice; `intervals` and `p` are of the paired
     differences overall. `n` queries are in both, judged alike and scored; `n_apart` are in one, or
     not judged alike."""
@@ -173,12 +176,12 @@ class Deltas:
     p: dict[str, float] = field(default_factory=dict)
 
 
-def deltas(now: Results, then: Results) -> Deltas:
+def figure_changes(now: Results, then: Results) -> FigureChanges:
     """What changed from `then` to `now`. A figure that is no mean over queries, such as a latency,
     is compared where both have the same queries."""
-    before = {entry.query_id: entry for entry in questions(then)}
-    after = {entry.query_id: entry for entry in questions(now)}
-    shared = alike(then, now)
+    before = {entry.query_id: entry for entry in scored_questions(then)}
+    after = {entry.query_id: entry for entry in scored_questions(now)}
+    shared = comparable_queries(then, now)
     pairs = [
         (before[query_id], entry)
         for query_id, entry in after.items()
@@ -186,19 +189,19 @@ def deltas(now: Results, then: Results) -> Deltas:
     ]
     apart = len(before.keys() | after.keys()) - len(pairs)
     values = figure_values(now)
-    overall, intervals, p = _changes(pairs, values, now.worst_case)
+    overall, intervals, p = _mean_changes(pairs, values, now.worst_case)
     if not apart:
-        overall = _difference(now.overall, then.overall) | overall
+        overall = _figure_differences(now.overall, then.overall) | overall
     slices: dict[str, dict[str, dict[str, float]]] = {}
     for kind, names in now.slices.items():
         known = then.slices.get(kind) or {}
         for name in names.keys() & known.keys():
-            part = [pair for pair in pairs if slice_of(pair[1], kind) == name]
-            found = _changes(part, values, now.worst_case)[0] if part else {}
+            part = [pair for pair in pairs if slice_name(pair[1], kind) == name]
+            found = _mean_changes(part, values, now.worst_case)[0] if part else {}
             if not apart:
-                found = _difference(names[name], known[name]) | found
+                found = _figure_differences(names[name], known[name]) | found
             slices.setdefault(kind, {})[name] = found
-    return Deltas(
+    return FigureChanges(
         n=sum(_has_change(pair, values.values()) for pair in pairs),
         n_apart=apart,
         delta=overall,
@@ -213,7 +216,7 @@ def _has_change(pair: tuple[Entry, Entry], values: Iterable[Value]) -> bool:
     return any(all(value(entry) is not None for entry in pair) for value in values)
 
 
-def _changes(
+def _mean_changes(
     pairs: Pairs, values: dict[str, Value], worst_case: bool
 ) -> tuple[dict[str, float], dict[str, Bounds], dict[str, float]]:
     """By figure: the mean difference over the pairs that both have a value for, its interval and
@@ -240,21 +243,21 @@ def figure_values(results: Results) -> dict[str, Value]:
     """By figure: its value on one query. Figures of golden sets are means over a part of them;
     those that are no such mean are left out."""
     if not isinstance(results, GoldenResults):
-        return {line.key: _metric(line.key) for line in results.receipt.measures}
+        return {line.key: _metric_reader(line.key) for line in results.receipt.measures}
     return {
-        "pass_rate_total": _metric("pass"),
-        "pass_rate_must": _passed(must=True),
-        "pass_rate_should": _passed(must=False),
-        "mrr_at_k": _metric("mrr_at_k"),
-        "recall_at_k": _metric("recall_at_k"),
+        "pass_rate_total": _metric_reader("pass"),
+        "pass_rate_must": _pass_reader(must=True),
+        "pass_rate_should": _pass_reader(must=False),
+        "mrr_at_k": _metric_reader("mrr_at_k"),
+        "recall_at_k": _metric_reader("recall_at_k"),
     }
 
 
-def _metric(key: str) -> Value:
+def _metric_reader(key: str) -> Value:
     return lambda entry: entry.metrics.get(key)
 
 
-def _passed(*, must: bool) -> Value:
+def _pass_reader(*, must: bool) -> Value:
     def value(entry: Entry) -> float | None:
         held = isinstance(entry, GoldenEntry) and entry.must == must
         return entry.metrics.get("pass") if held else None
@@ -262,21 +265,21 @@ def _passed(*, must: bool) -> Value:
     return value
 
 
-def questions(results: Results) -> Iterable[Entry]:
+def scored_questions(results: Results) -> Iterable[Entry]:
     if not isinstance(results, GoldenResults):
         return results.per_query
     known = {entry.query_id for entry in results.per_query}
     return [entry for entry in results.per_query if not is_variant(entry, known)]
 
 
-def slice_of(entry: Entry, kind: str) -> str:
+def slice_name(entry: Entry, kind: str) -> str:
     if isinstance(entry, GoldenEntry):
         stated = entry.stated.get(kind) if kind not in ("category", "language") else None
         return str(stated or getattr(entry, kind, "") or "")
     return entry.in_slice(kind)
 
 
-def _difference(now: Metrics, then: Metrics) -> dict[str, float]:
+def _figure_differences(now: Metrics, then: Metrics) -> dict[str, float]:
     """Where both have a value."""
     return {
         key: value - before

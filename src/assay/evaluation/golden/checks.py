@@ -1,9 +1,9 @@
-"""One question against one answer: what was expected, what came, and whether it passes.
+"""Check the answer to one golden question: whether it passes, and why not.
 
-The rule of the golden set: a hit in the top k matches any expected place and its score is at least
-min_score. Around it stand the other checks: hard negatives, evidence in the text, abstention, the
-version in force, confusion traps. A question passes when every check it states holds; `failure`
-names the kind and `reason` says it in a sentence."""
+The rule of the golden set: a hit in the top k matches any expected place, and its score is at least
+min_score. The other checks are hard negatives, evidence in the text, abstention, the version in
+force and confusion traps. A question passes when every check it states holds; `failure` names the
+kind of failure, and `reason` explains it in a sentence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from assay.law.matching import (
 DEFAULT_K = 5
 DEFAULT_MIN_SCORE = 0.60
 
-READABLE = (
+PLACE_HINT = (
     "State one place: section '110 a', moment '3', law 'Kuntalaki'; "
     "several are several expectations."
 )
@@ -76,9 +76,9 @@ class Checks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranked:
-    """A hit in the light of a question. `expected` are the expectations it meets by place, `met`
-    those it meets in full; `problem` is why it still does not count."""
+class CheckedHit:
+    """A hit checked against a question. `expected` are the numbers of the expectations that its
+    place meets, `met` those that it meets in full; `problem` is why it still does not count."""
 
     rank: int
     hit: Hit
@@ -103,8 +103,8 @@ class Ranked:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one question came to. `first_rank` is the first accepted hit; `placed` the first hit at
-    an expected place, accepted or not, in the top k or below it."""
+    """The outcome of one question. `first_rank` is the rank of the first accepted hit; `placed` is
+    the first hit at an expected place, accepted or not, in the top k or below it."""
 
     query: Query
     checks: Checks
@@ -114,13 +114,13 @@ class Outcome:
     reason: str = ""
     first_rank: int | None = None
     recall: float | None = None
-    placed: Ranked | None = None
-    negative: Ranked | None = None
+    placed: CheckedHit | None = None
+    negative: CheckedHit | None = None
     negative_violated: bool = False
     confused: bool | None = None
     near_miss: bool = False
     abstained: bool = False
-    ranked: tuple[Ranked, ...] = ()
+    ranked: tuple[CheckedHit, ...] = ()
 
     @property
     def rr(self) -> float | None:
@@ -150,13 +150,13 @@ def checks_of(
     return Checks(
         k=k or query.k or DEFAULT_K,
         min_score=least,
-        expected=_places(query, "expected_any", language),
-        negatives=_places(query, "expected_none", language),
-        traps=_places(query, "confusion", language),
+        expected=_stated_places(query, "expected_any", language),
+        negatives=_stated_places(query, "expected_none", language),
+        traps=_stated_places(query, "confusion", language),
         wrong_law_fails=True in traps,
-        evidence=_terms(query, "evidence", raw.get("evidence")),
+        evidence=_evidence_terms(query, "evidence", raw.get("evidence")),
         evidence_of=tuple(
-            _terms(query, f"expected_any[{number}].evidence", parts.get("evidence"))
+            _evidence_terms(query, f"expected_any[{number}].evidence", parts.get("evidence"))
             for number, parts in enumerate(expected)
         ),
         must_abstain=bool(raw.get("must_abstain")),
@@ -165,7 +165,7 @@ def checks_of(
     )
 
 
-def _places(query: Query, check: str, language: str) -> tuple[Place, ...]:
+def _stated_places(query: Query, check: str, language: str) -> tuple[Place, ...]:
     """The places a check states; in a trap a law may stand alone. A place that states nothing, or
     what cannot be read, would never be met, and as a negative or a trap never fail."""
     places = []
@@ -174,7 +174,7 @@ def _places(query: Query, check: str, language: str) -> tuple[Place, ...]:
         parts = place if isinstance(place, Mapping) else {"law": place}
         key, why = unreadable(parts, language)
         if key:
-            raise InputError(why, where=f"{query.id}: {check}[{number}].{key}", hint=READABLE)
+            raise InputError(why, where=f"{query.id}: {check}[{number}].{key}", hint=PLACE_HINT)
         places.append(place_of(parts, language))
         if places[-1] == NOWHERE:
             raise InputError(
@@ -185,7 +185,7 @@ def _places(query: Query, check: str, language: str) -> tuple[Place, ...]:
     return tuple(places)
 
 
-def _terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:
+def _evidence_terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:
     """The terms of evidence; a number is a term too, a term without a letter or digit is in no
     text."""
     terms = _as_list(stated)
@@ -212,7 +212,7 @@ def _as_list(value: Any) -> list[Any]:
 # ── one question ──────────────────────────────────────────────────────────────────────────────────
 
 
-def check_all(
+def check_questions(
     gold: GoldSet,
     results: Iterable[QueryResult],
     *,
@@ -227,7 +227,7 @@ def check_all(
     `language` is the corpus's."""
     answers = {result.query_id: result for result in results}
     return tuple(
-        check(
+        check_question(
             query,
             answers.get(query.id),
             locate=locate,
@@ -239,7 +239,7 @@ def check_all(
     )
 
 
-def check(
+def check_question(
     query: Query,
     result: QueryResult | None,
     *,
@@ -262,7 +262,9 @@ def check(
             reason=reason,
             recall=recall,
         )
-    every = tuple(_rank(checks, rank, hit, locate) for rank, hit in enumerate(result.hits, start=1))
+    every = tuple(
+        _check_hit(checks, rank, hit, locate) for rank, hit in enumerate(result.hits, start=1)
+    )
     top = every[: checks.k]
     first = next((ranked for ranked in top if ranked.accepted), None)
     placed = first or next((ranked for ranked in every if ranked.expected), None)
@@ -272,7 +274,7 @@ def check(
     abstained = result.abstained or not any(
         r.hit.score is None or r.score >= checks.min_score for r in top
     )
-    facts = _Facts(checks, top, first, placed, negative, abstained)
+    facts = _QuestionFacts(checks, top, first, placed, negative, abstained)
     failure = facts.failure()
     return Outcome(
         query=query,
@@ -293,7 +295,7 @@ def check(
     )
 
 
-def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
+def _check_hit(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> CheckedHit:
     place = hit_place(hit, locate, checks.language)
     negative = any(matches(wanted, place) for wanted in checks.negatives)
     # 118 § but not its 2nd moment: what is named as a negative is never what was asked for
@@ -302,8 +304,8 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
         for number, wanted in enumerate(checks.expected)
         if not negative and matches(wanted, place, any_version=True)
     )
-    problem, met, lacks = _problem(checks, expected, hit, place, locate)
-    return Ranked(
+    problem, met, lacks = _hit_problem(checks, expected, hit, place, locate)
+    return CheckedHit(
         rank=rank,
         hit=hit,
         place=place,
@@ -316,7 +318,7 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
     )
 
 
-def _problem(
+def _hit_problem(
     checks: Checks, expected: Sequence[int], hit: Hit, place: Place, locate: Locate | None
 ) -> tuple[str, tuple[int, ...], str]:
     """Why a hit at an expected place does not count, the first of version, score, evidence; else
@@ -331,21 +333,23 @@ def _problem(
     asked = {number: (*checks.evidence, *checks.evidence_of[number]) for number in met}
     if not any(asked.values()):
         return "", met, ""
-    found = evidence_of(hit, locate)
-    lacks = {n: lacking(terms, checks.expected[n].column, found) for n, terms in asked.items()}
+    found = evidence_in_hit(hit, locate)
+    lacks = {
+        n: missing_terms(terms, checks.expected[n].column, found) for n, terms in asked.items()
+    }
     full = tuple(number for number in met if not lacks[number])
-    return ("", full, "") if full else ("evidence", (), _lacks(checks, lacks, found))
+    return ("", full, "") if full else ("evidence", (), _missing_evidence(checks, lacks, found))
 
 
-def _lacks(checks: Checks, lacks: Mapping[int, Sequence[str]], found: Evidence) -> str:
-    """Of the expectation that lacks least."""
+def _missing_evidence(checks: Checks, lacks: Mapping[int, Sequence[str]], found: Evidence) -> str:
+    """A sentence on the missing evidence of the expectation that lacks least."""
     number = min(lacks, key=lambda number: len(lacks[number]))
     place = checks.expected[number]
     column = place.column
-    there = stands_there(column, found) if column else ""
+    there = column_text(column, found) if column else ""
     where = f"its column {place.written.column}" if column and found.cells else "its text"
     where += f" says {there} and" if there else ""
-    other = misplaced(lacks[number], column, found)
+    other = terms_in_other_columns(lacks[number], column, found)
     stands = f" ({'; '.join(other)})" if other else ""
     return f"{where} lacks the evidence: {', '.join(lacks[number])}{stands}"
 
@@ -354,12 +358,12 @@ def _lacks(checks: Checks, lacks: Mapping[int, Sequence[str]], found: Evidence) 
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _QuestionFacts:
     checks: Checks
-    top: tuple[Ranked, ...]
-    first: Ranked | None
-    placed: Ranked | None
-    negative: Ranked | None
+    top: tuple[CheckedHit, ...]
+    first: CheckedHit | None
+    placed: CheckedHit | None
+    negative: CheckedHit | None
     abstained: bool
 
     @property
@@ -445,7 +449,7 @@ class _Facts:
         return FAILURES[failure].format(
             expected=expected,
             instead=f" instead of {expected}" if expected else "",
-            top=_told(top.place, self.checks.expected) if top else "",
+            top=_top_label(top.place, self.checks.expected) if top else "",
             top_score=f"{top.score:.3g}" if top else "",
             found=label(placed.place) if placed else "",
             rank=placed.rank if placed else "",
@@ -464,8 +468,8 @@ class _Facts:
         )
 
 
-def _told(place: Place, wanted: Sequence[Place]) -> str:
-    """What came first; a whole row that has not the column says which it has."""
+def _top_label(place: Place, wanted: Sequence[Place]) -> str:
+    """The label of the first hit; of a whole row without the wanted column, with its columns."""
     lacks = any(each.column and matches(replace(each, column=""), place) for each in wanted)
     has = sorted(place.columns) if lacks and not place.column else []
     return label(place) + (f" (columns {', '.join(has)})" if has else "")
@@ -499,7 +503,8 @@ def results_of(run: Run) -> list[QueryResult]:
 
 
 class Evidence(NamedTuple):
-    """Where evidence is looked for; `beside` is the text without the cells."""
+    """The text and the cells in which evidence is looked for; `beside` is the text before the
+    cells."""
 
     text: str
     cells: tuple[CellText, ...] = ()
@@ -507,19 +512,19 @@ class Evidence(NamedTuple):
     year: str = ""  # of the report
 
 
-def evidence_of(hit: Hit, locate: Locate | None) -> Evidence:
-    """Of a hit; its title does not count."""
+def evidence_in_hit(hit: Hit, locate: Locate | None) -> Evidence:
+    """The evidence that a hit offers; its title does not count."""
     known = locate(hit.doc_id) if locate is not None else None
     text = hit.text or str(hit.metadata.get("text") or "") or (known.text if known else "")
     own = _own_cell(hit)
     others = known.cells if known else ()
     cells = (*own, *(cell for cell in others if cell.column not in {one.column for one in own}))
     year = known.place.year if known else ""
-    return Evidence(text, cells, _beside(text, others or cells), year)
+    return Evidence(text, cells, _text_before_cells(text, others or cells), year)
 
 
-def in_document(known: Known) -> Evidence:
-    beside = _beside(known.text, known.cells)
+def evidence_in_document(known: Known) -> Evidence:
+    beside = _text_before_cells(known.text, known.cells)
     return Evidence(known.text, known.cells, beside, known.place.year)
 
 
@@ -530,7 +535,7 @@ def _own_cell(hit: Hit) -> tuple[CellText, ...]:
     return (CellText(*(str(cell.get(key) or "") for key in CellText._fields)),)
 
 
-def _beside(text: str, cells: Sequence[CellText]) -> str:
+def _text_before_cells(text: str, cells: Sequence[CellText]) -> str:
     """The text of a row up to its first cell."""
     if not cells:
         return text
@@ -538,20 +543,20 @@ def _beside(text: str, cells: Sequence[CellText]) -> str:
     return " | ".join(parts[: -len(cells)])
 
 
-def lacking(terms: Sequence[str], column: str, found: Evidence) -> tuple[str, ...]:
+def missing_terms(terms: Sequence[str], column: str, found: Evidence) -> tuple[str, ...]:
     """The terms that are not there; with a column, a figure that is not in it."""
     if not column or not found.cells:
         return tuple(term for term in terms if not contains_term(found.text, term))
     cells = in_column(column, found.cells, found.year)
-    return tuple(term for term in terms if not _is_in(term, cells, found.beside))
+    return tuple(term for term in terms if not _is_term_in_cells(term, cells, found.beside))
 
 
-def stands_there(column: str, found: Evidence) -> str:
+def column_text(column: str, found: Evidence) -> str:
     """What the asked column says, for a reader."""
-    return "; ".join(told(cell) for cell in in_column(column, found.cells, found.year))
+    return "; ".join(cell_text(cell) for cell in in_column(column, found.cells, found.year))
 
 
-def misplaced(terms: Sequence[str], column: str, found: Evidence) -> list[str]:
+def terms_in_other_columns(terms: Sequence[str], column: str, found: Evidence) -> list[str]:
     """Where the terms stand that the asked column lacks."""
     if not column:
         return []
@@ -559,20 +564,20 @@ def misplaced(terms: Sequence[str], column: str, found: Evidence) -> list[str]:
         f"{term} stands in the column {cell.column}"
         for term in terms
         for cell in found.cells
-        if cell.column and _is_in(term, [cell], "")
+        if cell.column and _is_term_in_cells(term, [cell], "")
     ]
 
 
-def _is_in(term: str, cells: Sequence[CellText], beside: str) -> bool:
+def _is_term_in_cells(term: str, cells: Sequence[CellText], beside: str) -> bool:
     """A figure stands in the cell, as it is printed or in full; a word may stand beside it."""
     number = number_of_term(term)
     if number is not None:
         return any(has_number(cell.text, number, {1, factor_of(cell.unit)}) for cell in cells)
     if amount_in(term) is not None:
-        return any(contains_term(told(cell), term) for cell in cells)
-    return contains_term(" | ".join((beside, *map(told, cells))), term)
+        return any(contains_term(cell_text(cell), term) for cell in cells)
+    return contains_term(" | ".join((beside, *map(cell_text, cells))), term)
 
 
-def told(cell: CellText) -> str:
+def cell_text(cell: CellText) -> str:
     """A cell with its unit, as the text of a row has it."""
     return f"{cell.text} ({cell.unit})" if cell.unit and not unit_in(cell.text) else cell.text

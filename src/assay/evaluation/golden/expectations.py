@@ -1,5 +1,5 @@
-"""Looking at a golden set before a run: expectations that nothing in the corpus can meet, and ones
-that fight."""
+"""Check a golden set before a run: find expectations that nothing in the corpus can meet, and
+expectations that contradict each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any
 
 from assay.core.errors import InputError
 from assay.core.types import Finding, GoldSet, Query
-from assay.evaluation.golden.checks import Checks, checks_of, in_document, lacking, misplaced
+from assay.evaluation.golden.checks import (
+    Checks,
+    checks_of,
+    evidence_in_document,
+    missing_terms,
+    terms_in_other_columns,
+)
 from assay.law.matching import (
     EXPECTATION_KEYS,
     Known,
@@ -29,32 +35,32 @@ def check_expectations(
     *,
     file: str = "",
 ) -> list[Finding]:
-    """What a person should look at. `documents` are those of the corpus; without them only the set
-    itself is looked at.
+    """Findings that a person should look at. `documents` are those of the corpus; without them only
+    the set itself is checked.
 
     A question none of whose expected places exists can never pass: an error. One wrong place among
     more is a flag. What cannot be read at all raises InputError, with the place in `file`, from
     which the set was read."""
-    corpus = _Corpus(documents) if documents is not None else None
+    corpus = _CorpusPlaces(documents) if documents is not None else None
     known = set(gold.query_ids)
     findings: list[Finding] = []
     for number, query in enumerate(gold.queries):
         if query.extra.get("parent") in known:
             continue  # variants expect what their parents do
         try:
-            findings += _findings(query, corpus)
+            findings += _query_findings(query, corpus)
         except InputError as error:
             place = error.where.removeprefix(f"{query.id}: ")
             at = f"{file or gold.name}: {gold.rows_at}[{number}].{place} ({query.id})"
             raise InputError(error.message, where=at, hint=error.hint) from error
-    return [*_unknown(gold), *findings]
+    return [*_unknown_key_findings(gold), *findings]
 
 
 # for people who read the set; the last two are made by `gold perturb`
 KNOWN_EXTRA = {"author", "tags", "variation_of", "parent", "perturbation"}
 
 
-def _unknown(gold: GoldSet) -> Iterator[Finding]:
+def _unknown_key_findings(gold: GoldSet) -> Iterator[Finding]:
     """Keys that nothing looks at, each set of them once, by the first question that has it."""
     seen: dict[str, list[Query]] = {}
     for query in gold.queries:
@@ -71,7 +77,7 @@ def _unknown(gold: GoldSet) -> Iterator[Finding]:
         yield _finding("flag", "unknown-key", queries[0], message + more)
 
 
-class _Corpus:
+class _CorpusPlaces:
     """The places of a corpus, by section (or page, or neither), so that a lookup reads a few of
     them."""
 
@@ -97,7 +103,7 @@ class _Corpus:
         ]
 
 
-def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
+def _query_findings(query: Query, corpus: _CorpusPlaces | None) -> Iterator[Finding]:
     checks = checks_of(query, language=corpus.language if corpus is not None else "")
     if not (checks.expected or checks.negatives or checks.must_abstain or checks.traps):
         yield _finding(
@@ -127,7 +133,7 @@ def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
             "flag", "contradiction", query, f"{label(place)} is both expected and a hard negative"
         )
     if corpus is not None:
-        yield from _against_corpus(query, checks, corpus)
+        yield from _corpus_findings(query, checks, corpus)
 
 
 def _unknown_keys(query: Query) -> Iterator[list[str]]:
@@ -139,7 +145,7 @@ def _unknown_keys(query: Query) -> Iterator[list[str]]:
                 yield unknown
 
 
-def _against_corpus(query: Query, checks: Checks, corpus: _Corpus) -> Iterator[Finding]:
+def _corpus_findings(query: Query, checks: Checks, corpus: _CorpusPlaces) -> Iterator[Finding]:
     every = [corpus.at(place) for place in checks.expected]
     in_force_at = [
         [document for document in at if not checks.as_of or in_force(document.place, checks.as_of)]
@@ -156,12 +162,12 @@ def _against_corpus(query: Query, checks: Checks, corpus: _Corpus) -> Iterator[F
             )
             yield _finding(level, code, query, f"expected_any[{number}]: {name} {lacks}")
         terms = (*checks.evidence, *checks.evidence_of[number])
-        found = [in_document(document) for document in there if document.text]
-        gaps = [lacking(terms, wanted.column, each) for each in found]
+        found = [evidence_in_document(document) for document in there if document.text]
+        gaps = [missing_terms(terms, wanted.column, each) for each in found]
         # each document of a law lacks some: together they may have all
         missing = [term for term in terms if found and all(term in gap for gap in gaps)]
         if missing:
-            other = misplaced(missing, wanted.column, found[0])
+            other = terms_in_other_columns(missing, wanted.column, found[0])
             stands = f" ({'; '.join(other)})" if other else ""
             what = f"lacks the evidence {', '.join(missing)}{stands}"
             message = f"expected_any[{number}]: the text of {name} {what}"

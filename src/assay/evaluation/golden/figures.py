@@ -1,9 +1,8 @@
-"""From outcomes to figures: pass rates, MRR, recall and the rest, each with n and an interval, and
-the results object.
+"""Compute the figures of a golden set from the outcomes of its questions: pass rates, MRR, recall
+and the rest, each with n and an interval, and the results object.
 
-Intervals are those of `statistics`. A failed call
-is in no figure: it is counted apart and fails the gate. A question missing from the run counts as
-not passed."""
+A failed call is in no figure: it is counted separately and fails the gate. A question that is
+missing from the run counts as not passed."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 
 if TYPE_CHECKING:  # the names of figures are known without the reader of citations
-    from assay.evaluation.golden.checks import Outcome, Ranked
+    from assay.evaluation.golden.checks import CheckedHit, Outcome
 
 Rate = tuple[Callable[["Outcome"], bool], Callable[["Outcome"], bool]]
 
@@ -85,7 +84,7 @@ def summarize(outcomes: Iterable[Outcome], *, worst_case: bool = False) -> Summa
         asked = [outcome for outcome in answered if over(outcome)]
         successes, n[name] = sum(counts(outcome) for outcome in asked), len(asked)
         figures[name] = successes / n[name] if asked else None
-        intervals[name] = _bounds(statistics.rate_interval(successes, n[name], exact=worst_case))
+        intervals[name] = _bounds_of(statistics.rate_interval(successes, n[name], exact=worst_case))
     means = {
         "mrr_at_k": [rr for outcome in answered if (rr := outcome.rr) is not None],
         "recall_at_k": [outcome.recall for outcome in answered if outcome.recall is not None],
@@ -99,7 +98,7 @@ def summarize(outcomes: Iterable[Outcome], *, worst_case: bool = False) -> Summa
         found = statistics.mean_intervals(
             column, ranged=name not in UNBOUNDED, worst_case=worst_case
         )
-        intervals[name] = _bounds(found[0])
+        intervals[name] = _bounds_of(found[0])
         if name == "avg_latency_ms" and (low := intervals[name][0]) is not None:
             intervals[name] = (max(low, 0.0), intervals[name][1])  # no time is below 0
         n[name] = len(values)
@@ -107,7 +106,7 @@ def summarize(outcomes: Iterable[Outcome], *, worst_case: bool = False) -> Summa
         figures |= _percentiles(values, names)
         n |= dict.fromkeys(names, len(values))
         intervals |= {
-            name: _bounds(statistics.quantile_interval(values, at / 100))
+            name: _bounds_of(statistics.quantile_interval(values, at / 100))
             for name, at in names.items()
         }
     return Summary(figures, intervals, n)
@@ -142,12 +141,12 @@ def _percentiles(values: Sequence[float], names: Mapping[str, int]) -> Metrics:
 # ── the results ───────────────────────────────────────────────────────────────────────────────────
 
 
-def results(outcomes: Sequence[Outcome], *, worst_case: bool = False) -> GoldenResults:
+def build_results(outcomes: Sequence[Outcome], *, worst_case: bool = False) -> GoldenResults:
     """The figures overall and by slice, and every question, under the names of the suite.
 
     Perturbed questions beside their parents are in the slices by perturbation alone: all other
     figures, and so the gates, are over the questions that people wrote."""
-    base = base_of(outcomes)
+    base = without_variants(outcomes)
     overall = summarize(base, worst_case=worst_case)
     if variants := len(outcomes) - len(base):
         overall.figures["n_variants"] = variants
@@ -187,12 +186,12 @@ def results(outcomes: Sequence[Outcome], *, worst_case: bool = False) -> GoldenR
                 for kind, names in slices.items()
             },
         ),
-        per_query=[entry(outcome) for outcome in outcomes],
+        per_query=[golden_entry(outcome) for outcome in outcomes],
         receipt=GoldenReceipt(),
     )
 
 
-def base_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def without_variants(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The questions without the variants of others among them; variants on their own are questions
     like any."""
     known = {outcome.query.id for outcome in outcomes}
@@ -211,7 +210,7 @@ def _failures(outcomes: Iterable[Outcome]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def entry(outcome: Outcome) -> GoldenEntry:
+def golden_entry(outcome: Outcome) -> GoldenEntry:
     """One question with its answer, and why it passed or failed."""
     query, checks, first, answer = outcome.query, outcome.checks, outcome.placed, outcome.result
     stated = {key: value for key, value in query.checks.items() if key != "expected_any"}
@@ -253,7 +252,7 @@ def entry(outcome: Outcome) -> GoldenEntry:
     )
 
 
-def golden_hit(ranked: Ranked) -> GoldenHit:
+def golden_hit(ranked: CheckedHit) -> GoldenHit:
     """A hit as it came, with its place under the suite's names, and whether it is what was asked
     for."""
     hit = ranked.hit
@@ -268,7 +267,7 @@ def golden_hit(ranked: Ranked) -> GoldenHit:
     )
 
 
-def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
+def _place_fields(ranked: CheckedHit) -> Iterator[tuple[str, str]]:
     """The parts of a hit's place as they are written, under the names of the suite."""
     from assay.law.matching import is_english, law_of
 
@@ -291,5 +290,5 @@ def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
     yield from ((key, value) for key, value in names.items() if value)
 
 
-def _bounds(interval: statistics.Interval) -> Bounds:
+def _bounds_of(interval: statistics.Interval) -> Bounds:
     return interval.low, interval.high

@@ -215,16 +215,16 @@ def adjusted_p(changes: Floats, column: int, *, seed: int = statistics.SEED) -> 
         return p, 1.0
     rng = np.random.default_rng(seed)
     squares = (changes**2).sum(axis=0)
-    seen = float(np.abs(_ratios(changes.sum(axis=0), squares, n))[column])
+    seen = float(np.abs(_test_statistics(changes.sum(axis=0), squares, n))[column])
     signs = rng.choice([-1.0, 1.0], (FLIPS, n))
-    largest = np.abs(_ratios(signs @ changes, squares, n)).max(axis=1)
+    largest = np.abs(_test_statistics(signs @ changes, squares, n)).max(axis=1)
     times = int((largest >= seen - 1e-9).sum())
     if times == 0:  # the flips are too few to tell p from 0: then every setting counts
         return p, max(p, min(p * changes.shape[1], 1 / (FLIPS + 1)))
     return p, max(p, (times + 1) / (FLIPS + 1))
 
 
-def _ratios(sums: Floats, squares: Floats, n: int) -> Floats:
+def _test_statistics(sums: Floats, squares: Floats, n: int) -> Floats:
     """The statistic of `statistics.change_tests` from sums and sums of squares."""
     means = sums / n
     spread = np.maximum(squares - n * means**2, 0.0) + ADDED
@@ -244,16 +244,16 @@ def effects(
     return sorted((each for each in found if each), key=lambda each: -each.difference)
 
 
-def grouped(values: Sequence[object]) -> list[str]:
+def value_groups(values: Sequence[object]) -> list[str]:
     """The values of one parameter as groups: each value by itself, or for more than eight numbers
     ranges that have about as many settings each."""
     distinct = sorted({each for each in values if isinstance(each, int | float)})
     if len(distinct) <= 8 or any(isinstance(each, bool) for each in values):
-        return [shown(each) for each in values]
+        return [shown_value(each) for each in values]
     edges = [distinct[round(at * len(distinct) / GROUPS)] for at in range(GROUPS)]
     lasts = [max(each for each in distinct if each < edge) for edge in edges[1:]] + [distinct[-1]]
     names = [
-        f"{shown(low)} to {shown(high)}" if low != high else shown(low)
+        f"{shown_value(low)} to {shown_value(high)}" if low != high else shown_value(low)
         for low, high in zip(edges, lasts, strict=True)
     ]
     return [
@@ -264,7 +264,7 @@ def grouped(values: Sequence[object]) -> list[str]:
     ]
 
 
-def shown(value: object) -> str:
+def shown_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -272,7 +272,7 @@ def _effect(
     values: Floats, settings: Sequence[Mapping[str, object]], name: str, used: object
 ) -> ParameterEffect | None:
     rows = [at for at, setting in enumerate(settings) if name in setting]
-    groups = grouped([settings[at][name] for at in rows])
+    groups = value_groups([settings[at][name] for at in rows])
     by_group = {
         group: values[:, [at for at, own in zip(rows, groups, strict=True) if own == group]]
         for group in dict.fromkeys(groups)

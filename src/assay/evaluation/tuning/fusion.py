@@ -1,4 +1,4 @@
-"""Fusion of saved runs: reciprocal rank fusion, CombSUM and CombMNZ, each with weights.
+"""Fuse saved runs: reciprocal rank fusion, CombSUM and CombMNZ, each with weights.
 
     RRF      Σ w / (k + rank)                       Cormack, Clarke & Büttcher 2009
     CombSUM  Σ w · s                                Fox & Shaw 1994
@@ -33,7 +33,7 @@ def fuse(
     name: str = "fused",
 ) -> Run:
     """One run from several: `k` is for RRF, `weights` has one for each run."""
-    _refuse(runs, method, k, weights)
+    _refuse_weights(runs, method, k, weights)
     used = [
         (run, weight)
         for run, weight in zip(runs, weights or [1.0] * len(runs), strict=True)
@@ -44,7 +44,7 @@ def fuse(
     scores: list[float] = []
     lengths = []
     for query in queries:
-        fused = _fused(query, used, method, k)
+        fused = _fused_scores(query, used, method, k)
         ids += fused
         scores += fused.values()
         lengths.append(len(fused))
@@ -54,7 +54,7 @@ def fuse(
     )
 
 
-def _fused(
+def _fused_scores(
     query: str, used: Sequence[tuple[Run, float]], method: str, k: float
 ) -> Mapping[str, float]:
     total: dict[str, float] = {}
@@ -68,7 +68,7 @@ def _fused(
         if method == "rrf":
             parts = [1 / (k + rank) for rank in range(1, len(documents) + 1)]
         else:
-            parts = _scaled(run.hits["score"][hits].to_list(), run, query)
+            parts = _scaled_scores(run.hits["score"][hits].to_list(), run, query)
         for document, part in zip(documents, parts, strict=True):
             total[document] = total.get(document, 0.0) + weight * part
             times[document] = times.get(document, 0) + 1
@@ -77,7 +77,7 @@ def _fused(
     return total
 
 
-def _scaled(scores: Sequence[float | None], run: Run, query: str) -> list[float]:
+def _scaled_scores(scores: Sequence[float | None], run: Run, query: str) -> list[float]:
     known = [score for score in scores if score is not None]
     if len(known) < len(scores):
         raise InputError(
@@ -90,7 +90,7 @@ def _scaled(scores: Sequence[float | None], run: Run, query: str) -> list[float]
     return [(score - low) / max(max(known) - low, LEAST_RANGE) for score in known]
 
 
-def _refuse(runs: Sequence[Run], method: str, k: float, weights: Sequence[float]) -> None:
+def _refuse_weights(runs: Sequence[Run], method: str, k: float, weights: Sequence[float]) -> None:
     if method not in METHODS:
         raise InputError(f"there is no fusion {method!r}", hint=f"Known: {', '.join(METHODS)}.")
     if weights and len(weights) != len(runs):

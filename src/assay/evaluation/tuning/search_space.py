@@ -1,4 +1,5 @@
-"""The settings that a sweep tries: all combinations, or some drawn at random.
+"""Read the search space of a sweep, and list the settings to try: all combinations, or some drawn
+at random.
 
 A parameter has a list of values, or a range: `{ from = 0, to = 1, step = 0.25 }`; without a step
 any number between, whole ones where both ends are whole, with `log = true` evenly by magnitude.
@@ -63,7 +64,7 @@ class TuneTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return total if self.cost else None
 
 
-def read_tunes(tables: object, file: Path) -> dict[str, TuneTable]:
+def read_tune_tables(tables: object, file: Path) -> dict[str, TuneTable]:
     """Every `[tune.NAME]` of a file, with the paths of saved runs made absolute."""
     if not isinstance(tables, dict):
         raise InputError("expected tables [tune.NAME]", where=f"{file}: tune", hint=KEYS)
@@ -148,7 +149,7 @@ def size_of(space: Space) -> float:
     return math.prod(math.inf if isinstance(each, Range) else len(each) for each in space.values())
 
 
-def drawn(space: Space, count: int, seed: int) -> list[JsonObject]:
+def draw_settings(space: Space, count: int, seed: int) -> list[JsonObject]:
     """Different settings at random; all combinations where there are no more."""
     if size_of(space) <= count:
         lists = [values for values in space.values() if isinstance(values, tuple)]

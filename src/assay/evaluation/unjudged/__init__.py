@@ -26,7 +26,7 @@ import numpy as np
 
 from assay.core.results import Entry, GradedEntry, GradedResults, Results, Unjudged
 from assay.core.types import GoldSet, Run, counted
-from assay.evaluation.judged_hits import Prepared, Qrels, Scored, pack, prepare
+from assay.evaluation.judged_hits import JoinedRun, Qrels, Scored, join_run, pack
 from assay.evaluation.measures import (
     MEASURES,
     NO_GRADE,
@@ -45,8 +45,8 @@ DENSE_CELLS = 500_000
 DEEPEST = 100  # for a difference, unjudged hits below this rank are left as they are
 ROUNDS = 10
 SHALLOWEST = 3  # ranks of a pool that is worth asking for (taste)
-EVERY = 5_000  # where no more gradings than this are possible, each is looked at
-BLIND = ("Judged", "Bpref")  # unjudged hits count for nothing in them, by definition
+MOST_GRADINGS = 5_000  # where no more gradings than this are possible, each is looked at
+JUDGED_ONLY_MEASURES = ("Judged", "Bpref")  # unjudged hits count for nothing in them, by definition
 
 # ── one measure: bounds ───────────────────────────────────────────────────────────────────────────
 
@@ -56,10 +56,10 @@ def unjudged(
 ) -> dict[str, Unjudged]:
     """For each measure: judged@k, the judged-only value, and bounds over every grade the unjudged
     hits could get."""
-    return readings(prepare(run, gold), measures)
+    return unjudged_bounds(join_run(run, gold), measures)
 
 
-def readings(prepared: Prepared, measures: Iterable[str | Measure]) -> dict[str, Unjudged]:
+def unjudged_bounds(prepared: JoinedRun, measures: Iterable[str | Measure]) -> dict[str, Unjudged]:
     """The same from judged hits."""
     wanted = parse_measures(str(measure) for measure in measures)
     own = [measure for measure in wanted if not is_external(measure)]
@@ -110,17 +110,17 @@ def _variants(hits: JudgedHits, measure: Measure, depth: int) -> list[np.ndarray
     `depth`."""
     formula = MEASURES[measure.name]
     judged = MEASURES["Judged"].compute(hits, Measure("Judged", measure.cutoff))
-    if measure.name in BLIND:
+    if measure.name in JUDGED_ONLY_MEASURES:
         value = formula.compute(hits, measure)
         return [judged, value, value, value, np.full_like(value, np.nan)]
-    worst, best = outermost(hits, measure, depth)
+    worst, best = lowest_and_highest(hits, measure, depth)
     condensed = formula.compute(_condense(hits), measure)
     is_rbp = measure.name == "RBP"
     residual = rbp_residual(hits, measure) if is_rbp else np.full_like(worst, np.nan)
     return [judged, condensed, worst, best, residual]
 
 
-def outermost(hits: JudgedHits, measure: Measure, depth: int) -> tuple[Floats, Floats]:
+def lowest_and_highest(hits: JudgedHits, measure: Measure, depth: int) -> tuple[Floats, Floats]:
     """By query the least and the most that grades of the unjudged hits down to `depth` make of it:
     what a scorecard prints, and what a gate has to stand where nothing is known of them.
 
@@ -178,22 +178,22 @@ def could_overturn(
     """Whether some grades of the unjudged hits put `worse` above `better`, which leads by `lead` on
     average. The entries of both are of the same queries in the same order."""
     wanted = parse_measure(measure)
-    if wanted.name in BLIND or lead <= 0:
+    if wanted.name in JUDGED_ONLY_MEASURES or lead <= 0:
         return False
     if is_external(wanted):
         return True  # nobody has gone over its hits, so nothing is certain
     top = max((grade for entry in (*better, *worse) for grade in entry.judged), default=1)
     left = lead * len(better)
     for ahead, behind in zip(better, worse, strict=True):
-        left -= _fall(wanted, ahead, behind, max(top, 1))
+        left -= _lead_fall(wanted, ahead, behind, max(top, 1))
         if left < -1e-9:
             return True
     return False
 
 
-def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -> float:
+def _lead_fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -> float:
     """How far the lead on one query can fall."""
-    places, grades = _placed(measure, ahead, behind)
+    places, grades = _documents_of_both(measure, ahead, behind)
     two = TwoLists(
         places=places,
         grades=np.array([NO_GRADE if grade is None else grade for grade in grades], np.int64),
@@ -235,7 +235,7 @@ def largest_fall(measure: Measure, two: TwoLists) -> float:
         pool = np.concatenate([np.repeat(two.judged[None], len(assumed), axis=0), assumed], axis=1)
         ideal = -np.sort(-pool, axis=1)
         first, second = (
-            _value(
+            _values_under(
                 measure,
                 two.places[:, system],
                 JudgedHits(
@@ -257,7 +257,7 @@ def largest_fall(measure: Measure, two: TwoLists) -> float:
 def _lowest(lead: Callable[[Integers], Floats], count: int, top: int) -> float:
     """The lowest lead over the gradings of `count` open hits, which come with those first that help
     the one behind most."""
-    if (top + 1) ** count <= EVERY:
+    if (top + 1) ** count <= MOST_GRADINGS:
         every = np.indices((top + 1,) * count, np.int64).reshape(count, -1).T
         return float(lead(every).min())
     # none, the first, the first two … of one grade; a hit then changes for as long as it helps
@@ -277,7 +277,7 @@ def _lowest(lead: Callable[[Integers], Floats], count: int, top: int) -> float:
     return lowest
 
 
-def _placed(
+def _documents_of_both(
     measure: Measure, ahead: GradedEntry, behind: GradedEntry
 ) -> tuple[Integers, list[int | None]]:
     """Every document of the two lists: its rank in each (NO_RANK where it is not) and grade."""
@@ -293,7 +293,7 @@ def _placed(
     return np.array(list(ranks.values()), np.int64).reshape(-1, 2), list(grades.values())
 
 
-def _value(measure: Measure, ranks: Integers, hits: JudgedHits) -> Floats:
+def _values_under(measure: Measure, ranks: Integers, hits: JudgedHits) -> Floats:
     """The measure of one list under each row of grades, with the hits put in rank order."""
     order = np.argsort(ranks, kind="stable")
     placed = np.repeat(ranks[order][None], len(hits.grades), axis=0)
@@ -331,7 +331,7 @@ def pool_needed(first: Sequence[Entry], second: Sequence[Entry], deepest: int) -
     return PoolAdvice(depth=depth, judgments=sum(missing[rank] for rank in range(1, depth + 1)))
 
 
-def unscored(results: Results) -> str:
+def unscored_reason(results: Results) -> str:
     """Why some queries have no value: nobody has judged anything for them."""
     entries = results.per_query if isinstance(results, GradedResults) else []
     bare = sum(not entry.judged and entry.error is None for entry in entries)

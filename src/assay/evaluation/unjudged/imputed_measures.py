@@ -1,4 +1,4 @@
-"""Measures with grades imputed for the unjudged hits, by the one belief about them.
+"""Compute measures with grades imputed for the unjudged hits.
 
 The top lists of one engine or two become one padded table; grades are drawn for every unjudged hit
 from the belief that the judged ones teach, and a measure is computed under each draw, by query. The
@@ -34,22 +34,24 @@ from assay.evaluation.unjudged.relevance_model import (
     Belief,
     draw_chances,
     draw_grades,
-    learn,
+    fit_belief,
 )
 
 DEEPEST = 100  # a measure without a cutoff is looked at to this rank
-TOP = 5  # where both lists are judged to this rank, a difference is told as judged
+JUDGED_DEPTH = 5  # where both lists are judged to this rank, a difference is told as judged
 FEWEST = 20  # judged hits, below which nothing is known of the others
-FAIR = 0.05  # the least share of judged hits that are not relevant, unless they were listed
+LEAST_NOT_RELEVANT = (
+    0.05  # the least share of judged hits that are not relevant, unless they were listed
+)
 UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
 LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's
 BLOCK_CELLS = 2_000_000
 SAMPLED_CELLS = 8_000_000  # hits of all samples together
 SEED = 20_260
-BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
-FADES = 0.5  # the unjudged share of the hits below which these count for less and less
+LISTS_BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
+FADES_FROM = 0.5  # the unjudged share of the hits below which these count for less and less
 LONGEST = 20  # of such a list
-MIDDLE = 0.45  # the discount of a rank in the middle of a list
+MIDDLE_DISCOUNT = 0.45  # the discount of a rank in the middle of a list
 UNJUDGED, ABSENT = -1, -2
 NORMAL = NormalDist()
 
@@ -57,7 +59,7 @@ Entries = Sequence[Entry]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class HitTable:
     """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in
     each system, and all judged grades of the query."""
 
@@ -87,9 +89,9 @@ class Table:
         return int(((self.counts == 1) & (self.grades == UNJUDGED)).sum())
 
     @property
-    def told_as_judged(self) -> bool:
+    def is_judged_on_top(self) -> bool:
         """Whether the top of both lists is judged, so that nothing is imputed for the rest."""
-        top = np.logical_or.reduce([ranks <= TOP for ranks in self.ranks])
+        top = np.logical_or.reduce([ranks <= JUDGED_DEPTH for ranks in self.ranks])
         return len(self.ranks) == 2 and not bool((top & (self.grades == UNJUDGED)).any())
 
     @property
@@ -109,7 +111,7 @@ class Table:
         that find nothing else are rare, and sets that list what somebody knew are not. Judging on
         request does not change how a set began, so such judgments do not count here."""
         before = self.grades[(self.grades >= 0) & (self.asked == 0)]
-        return len(before) > 0 and float((before == 0).mean()) < FAIR
+        return len(before) > 0 and float((before == 0).mean()) < LEAST_NOT_RELEVANT
 
     @property
     def lopsided(self) -> bool:
@@ -125,7 +127,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imputed:
+class ImputedGrades:
     """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for
     them."""
 
@@ -145,7 +147,7 @@ class Imputed:
 # ── the queries as one table ──────────────────────────────────────────────────────────────────────
 
 
-def tabled(first: Entries, second: Entries | None, measure: Measure) -> Table:
+def hit_table(first: Entries, second: Entries | None, measure: Measure) -> HitTable:
     """The queries that all have and that can be scored."""
     lists = _side_by_side(first, second)
     depth = measure.cutoff or DEEPEST
@@ -167,7 +169,7 @@ def tabled(first: Entries, second: Entries | None, measure: Measure) -> Table:
             asked[row, column] = grade is None or doc_id in on_request
             for system, rank in places.items():
                 ranks[system][row, column] = rank
-    return Table(
+    return HitTable(
         entries=[systems[0] for systems in lists],
         documents=[list(documents) for documents in rows],
         grades=grades,
@@ -205,7 +207,7 @@ def _documents(
     return documents
 
 
-def _features(table: Table) -> Floats:
+def _features(table: HitTable) -> Floats:
     """What is known of a hit before it is judged, in the order of `relevance_model.COLUMNS`: the
     discount of its best rank, whether both systems return it, or only the second, how much higher
     the second does, how it came to be judged, and that by system."""
@@ -214,17 +216,17 @@ def _features(table: Table) -> Floats:
         np.where(inside, 1 / np.log2(np.minimum(ranks, 10**6) + 1.0), 0.0)
         for ranks, inside in zip(table.ranks, returned, strict=True)
     ]
-    best = np.maximum.reduce(discounts) - MIDDLE
+    best = np.maximum.reduce(discounts) - MIDDLE_DISCOUNT
     both, side, lean = np.zeros_like(best), np.zeros_like(best), np.zeros_like(best)
     if len(table.ranks) == 2:
         both = (returned[0] & returned[1]).astype(np.float64)
         side = (returned[1].astype(np.float64) - returned[0]) / 2
         lean = discounts[1] - discounts[0]
-    chosen = _chosen(table)
+    chosen = _selection_contrast(table)
     return np.stack([best, both, side, lean, chosen, chosen * side], axis=2)
 
 
-def _chosen(table: Table) -> Floats:
+def _selection_contrast(table: HitTable) -> Floats:
     """The contrast of judged and unjudged hits at a rank: -(1 - s) and +s where the share s of the
     rank was judged without being asked for."""
     before = (table.asked == 0).astype(np.float64)
@@ -245,7 +247,7 @@ def _chosen(table: Table) -> Floats:
 # ── guesses ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Imputed:
+def impute(table: HitTable, samples: int = 400, *, with_unseen: bool = False) -> ImputedGrades:
     """Grades drawn for every unjudged hit, by what the judged ones teach; `with_unseen` also how
     many relevant documents are in no list."""
     spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
@@ -254,7 +256,7 @@ def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Im
     # the values of one list depend on how much is relevant, which what was listed does not tell
     rows = np.vstack([known, spots]) if table.listed and len(table.ranks) == 2 else known
     grades = table.grades[rows[:, 0], rows[:, 1]]
-    belief = learn(
+    belief = fit_belief(
         features[rows[:, 0], rows[:, 1]],
         rows[:, 0],
         np.maximum(grades, 0),
@@ -266,7 +268,7 @@ def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Im
     rng = np.random.default_rng(SEED)
     every = np.arange(len(table.entries) if with_unseen else 0)
     below = np.zeros((len(every), len(COLUMNS)))
-    below[:, 0] = 1 / np.log2(2 * _length(table) + 1.0) - MIDDLE
+    below[:, 0] = 1 / np.log2(2 * _list_length(table) + 1.0) - MIDDLE_DISCOUNT
     chance = draw_chances(
         belief, np.vstack([mine, below]), np.concatenate([spots[:, 0], every]), count, rng
     )
@@ -275,7 +277,7 @@ def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Im
     if with_unseen:
         left = _places_below(table, count, rng)
         unseen, places = rng.binomial(left, chance[len(spots) :]), left.mean(axis=1)
-    return Imputed(
+    return ImputedGrades(
         spots=spots,
         features=mine,
         belief=belief,
@@ -286,25 +288,25 @@ def impute(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Im
     )
 
 
-def _length(table: Table) -> int:
+def _list_length(table: HitTable) -> int:
     """Of a list, as far as it counts."""
     return int(min(table.depth, LONGEST, max(int(each.max(initial=1)) for each in table.returned)))
 
 
-def _places_below(table: Table, samples: int, rng: np.random.Generator) -> Integers:
+def _places_below(table: HitTable, samples: int, rng: np.random.Generator) -> Integers:
     """How many documents that no list has could be relevant, by query and sample."""
     hits = table.unjudged_hits + table.judged_hits
     unknown = int(((table.counts == 1) & (table.grades != ABSENT) & (table.asked == 1)).sum())
-    fading = min(1.0, unknown / max(hits, 1) / FADES)
-    places = rng.uniform(*BELOW, samples) * _length(table) * fading
+    fading = min(1.0, unknown / max(hits, 1) / FADES_FROM)
+    places = rng.uniform(*LISTS_BELOW, samples) * _list_length(table) * fading
     inside = ((table.grades >= 0) & (table.counts == 1)).sum(axis=1)
     elsewhere = (table.judged > NO_GRADE).sum(axis=1) - inside
     left = np.rint(places[None, :] - elsewhere[:, None])
     return np.asarray(np.maximum(left, 0), np.int64)
 
 
-def measured(
-    table: Table,
+def measure_table(
+    table: HitTable,
     measure: Measure,
     rows: Integers,
     grades: Integers,
@@ -328,16 +330,16 @@ def measured(
     return found
 
 
-def as_judged(table: Table, measure: Measure) -> list[Floats]:
+def values_as_judged(table: HitTable, measure: Measure) -> list[Floats]:
     """The measure of each system by query, with unjudged hits as not relevant."""
     known = np.where(table.grades == UNJUDGED, NO_GRADE, table.grades)
-    return measured(table, measure, np.arange(len(table.entries)), known)
+    return measure_table(table, measure, np.arange(len(table.entries)), known)
 
 
-def sampled(table: Table, measure: Measure, guess: Imputed) -> list[Floats]:
+def sampled_values(table: HitTable, measure: Measure, guess: ImputedGrades) -> list[Floats]:
     """The measure of each system by query under every draw: [queries, samples] each."""
     spots, drawn, samples = guess.spots, guess.drawn, guess.samples
-    found = [np.repeat(each[:, None], samples, axis=1) for each in as_judged(table, measure)]
+    found = [np.repeat(each[:, None], samples, axis=1) for each in values_as_judged(table, measure)]
     every = np.arange(len(table.entries))
     open_queries = np.unique(spots[:, 0]) if guess.unseen is None else every
     block = max(1, BLOCK_CELLS // (samples * max(table.grades.shape[1], 1)))
@@ -348,7 +350,7 @@ def sampled(table: Table, measure: Measure, guess: Imputed) -> list[Floats]:
         )  # spots are in the order of queries
         grades = np.repeat(table.grades[rows][:, None, :], samples, axis=1)
         grades[np.searchsorted(rows, spots[mine, 0]), :, spots[mine, 1]] = drawn[mine]
-        flat = measured(
+        flat = measure_table(
             table,
             measure,
             np.repeat(rows, samples),
@@ -369,7 +371,9 @@ def chance_above(means: Floats) -> float:
     return NORMAL.cdf(expected / spread)
 
 
-def unseen_grades(rows: Integers, guess: Imputed, first: int | None = None) -> Integers | None:
+def unseen_grades(
+    rows: Integers, guess: ImputedGrades, first: int | None = None
+) -> Integers | None:
     """Those of the relevant documents in no list, best first: [queries * samples, some], of all
     samples or the first few."""
     if guess.unseen is None:

@@ -1,4 +1,4 @@
-"""The one belief about unjudged hits: what one is probably worth, learnt from the judged ones.
+"""Estimate how relevant unjudged hits are, from the judged ones: the one belief about them.
 
 `compare`, gates and `gold next` all use it; docs/statistics.md states it, and says how often it was
 right. It is a Bayesian logistic regression of "relevant" on where a hit stands, which systems
@@ -11,11 +11,12 @@ for the difference of two systems than the judged hits tell, and each query has 
 from all this. Where somebody listed what is relevant, nothing is judged as not relevant; there an
 unjudged hit counts as a small part of one that is not, which tells what the lists favour.
 
-`learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
-MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
-not only the mean. `chances` gives the mean probability of each hit, `draw_chances` draws that are
-doubted together where hits share a query or a rank, and `plan` the order in which judging takes the
-most of that doubt away: the linear rule of Gaussian conditioning, applied greedily.
+`fit_belief` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
+MacKay 1992, "The evidence framework applied to classification networks"), so that the uncertainty
+is kept and not only the mean. `relevance_chances` gives the mean probability of each hit.
+`draw_chances` draws probabilities that vary together where hits share a query or a rank.
+`plan_judgments` puts the hits in the order in which judging removes most of the uncertainty: the
+linear rule of Gaussian conditioning, applied greedily.
 
 The spreads below were chosen on pools of real engines: see benchmarks/unjudged_tables.py.
 """
@@ -58,7 +59,7 @@ class Belief:
     shares: Floats
 
 
-def learn(
+def fit_belief(
     features: Floats,
     query: Integers,
     grade: Integers,
@@ -68,19 +69,19 @@ def learn(
 ) -> Belief:
     """From hits with a grade and the weight of each, one row each, in the order of COLUMNS; `top`
     is the highest grade."""
-    design = _design(features)
+    design = _with_intercept(features)
     mine = design[:, OWN]
     relevant = (grade > 0).astype(np.float64)
     precision, own_precision = PRIOR_SPREAD**-2.0, np.diag(OWN_SPREAD**-2.0)
     coefficients, own = PRIOR_MEAN.copy(), np.zeros((queries, len(OWN)))
     for _ in range(ROUNDS):
-        chance = _chance(design @ coefficients + (mine * own[query]).sum(axis=1))
+        chance = _logistic(design @ coefficients + (mine * own[query]).sum(axis=1))
         curve, left = weight * chance * (1 - chance), weight * (relevant - chance)
         whole = (design * curve[:, None]).T @ design + np.diag(precision)
-        inner = _summed(mine, mine * curve[:, None], query, queries) + own_precision
-        across = _summed(mine, design * curve[:, None], query, queries)
+        inner = _sum_by_query(mine, mine * curve[:, None], query, queries) + own_precision
+        across = _sum_by_query(mine, design * curve[:, None], query, queries)
         slope = design.T @ left - precision * (coefficients - PRIOR_MEAN)
-        own_slope = _summed(mine, left[:, None], query, queries)[:, :, 0]
+        own_slope = _sum_by_query(mine, left[:, None], query, queries)[:, :, 0]
         own_slope = own_slope - own @ own_precision
         # both steps at once: what the queries' own departures explain is taken out first
         inverse = np.linalg.inv(inner)
@@ -101,16 +102,16 @@ def learn(
     )
 
 
-def chances(belief: Belief, features: Floats, query: Integers) -> Floats:
+def relevance_chances(belief: Belief, features: Floats, query: Integers) -> Floats:
     """The mean probability that each hit is relevant."""
-    design = _design(features)
+    design = _with_intercept(features)
     mine = design[:, OWN]
     both = design + np.einsum("ni,nik->nk", mine, belief.follows[query])
     spread = np.einsum("ij,jk,ik->i", both, belief.covariance, both)
     spread = spread + np.einsum("ni,nij,nj->n", mine, belief.own_covariance[query], mine)
     middle = design @ belief.coefficients + (mine * belief.own[query]).sum(axis=1)
     # MacKay's correction: doubt about the log-odds draws the mean probability towards a half
-    return _chance(middle / np.sqrt(1 + np.pi * spread / 8))
+    return _logistic(middle / np.sqrt(1 + np.pi * spread / 8))
 
 
 def draw_chances(
@@ -118,7 +119,7 @@ def draw_chances(
 ) -> Floats:
     """The chance that each hit is relevant, [hits, samples]: a sample draws the coefficients and
     the queries' departures, so that hits that share them are doubted together."""
-    design = _design(features)
+    design = _with_intercept(features)
     root = np.linalg.cholesky(belief.covariance + 1e-12 * np.eye(len(belief.covariance)))
     moved = root @ rng.standard_normal((len(root), samples))
     log_odds = design @ (belief.coefficients[:, None] + moved)
@@ -128,7 +129,7 @@ def draw_chances(
         own = belief.own[:, place, None] + belief.follows[:, place] @ moved
         own = own + np.einsum("qj,jqs->qs", roots[:, place], noise)
         log_odds += design[:, column, None] * own[query]
-    return _chance(log_odds)
+    return _logistic(log_odds)
 
 
 def draw_grades(belief: Belief, chance: Floats, rng: np.random.Generator) -> Integers:
@@ -142,7 +143,7 @@ def draw_grades(belief: Belief, chance: Floats, rng: np.random.Generator) -> Int
     )
 
 
-def plan(
+def plan_judgments(
     belief: Belief,
     features: Floats,
     query: Integers,
@@ -159,7 +160,7 @@ def plan(
     first, then the belief is narrowed as if it were known. `extra` is the variance that the exact
     grade adds. Pairs that change nothing are left out, and so are all after the first `asked`:
     nobody can be asked for those, but the total depends on them through the same coefficients."""
-    doubt = _Doubt(belief, features, query, chance, effects, extra)
+    doubt = _OpenVariance(belief, features, query, chance, effects, extra)
     left = np.abs(effects) + extra > 1e-12
     if asked is not None:
         left[asked:] = False
@@ -183,7 +184,7 @@ def plan(
     )
 
 
-class _Doubt:
+class _OpenVariance:
     """The variance of the total, as it shrinks while hits become known."""
 
     def __init__(
@@ -195,14 +196,14 @@ class _Doubt:
         effects: Floats,
         extra: Floats,
     ) -> None:
-        self.x, self.query = _design(features), query
+        self.x, self.query = _with_intercept(features), query
         self.mine = self.x[:, OWN]
         self.weight = np.maximum(chance * (1 - chance), 1e-6)
         self.effects, self.extra = effects.copy(), extra.copy()
         self.covariance, self.own = belief.covariance.copy(), belief.own_covariance.copy()
         scaled = effects * self.weight
         self.pull = scaled @ self.x
-        self.own_pull = _summed(self.mine, scaled[:, None], query, len(self.own))[:, :, 0]
+        self.own_pull = _sum_by_query(self.mine, scaled[:, None], query, len(self.own))[:, :, 0]
 
     def variance(self) -> float:
         """What the coefficients, the queries and the hits themselves leave open."""
@@ -231,11 +232,11 @@ class _Doubt:
         self.effects[hit] = self.extra[hit] = 0.0
 
 
-def _design(features: Floats) -> Floats:
+def _with_intercept(features: Floats) -> Floats:
     return np.column_stack([np.ones(len(features)), features])
 
 
-def _summed(left: Floats, right: Floats, query: Integers, queries: int) -> Floats:
+def _sum_by_query(left: Floats, right: Floats, query: Integers, queries: int) -> Floats:
     """By query the sum of outer products of the rows: [queries, left, right]."""
     total = np.zeros((queries, left.shape[1], right.shape[1]))
     for i in range(left.shape[1]):
@@ -244,5 +245,5 @@ def _summed(left: Floats, right: Floats, query: Integers, queries: int) -> Float
     return total
 
 
-def _chance(log_odds: Floats) -> Floats:
+def _logistic(log_odds: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))

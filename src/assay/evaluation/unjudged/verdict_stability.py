@@ -1,9 +1,10 @@
-"""What unjudged hits leave open: the chance that a verdict is the same with everything judged.
+"""Estimate how likely a verdict is to stay the same once every hit is judged.
 
-A verdict counts an unjudged hit as not relevant. Here it is asked again under grades drawn from the
-one belief about such hits (`relevance_model`), and the share of the draws that give the same answer
-is the chance that it stands. Where fewer than 20 hits are judged nothing is known of the others:
-then it stands only if no grading turns it. Where two lists are judged to depth 5, nothing is asked.
+A verdict counts an unjudged hit as not relevant. Here it is computed again with grades drawn from
+the one belief about such hits (`relevance_model`); the share of the draws with the same verdict is
+the chance that it stands. Where fewer than 20 hits are judged, nothing is known about the others:
+then the verdict stands only if no grading changes it. Two lists that are judged to depth 5 are
+taken as they are.
 
 Nothing is unjudged in a closed set: a golden set, or one that lists relevant documents alone.
 """
@@ -28,16 +29,21 @@ from assay.evaluation.measures import (
     parse_measure,
 )
 from assay.evaluation.statistics import chances_above
-from assay.evaluation.unjudged import BLIND, TwoLists, largest_fall, outermost
+from assay.evaluation.unjudged import (
+    JUDGED_ONLY_MEASURES,
+    TwoLists,
+    largest_fall,
+    lowest_and_highest,
+)
 from assay.evaluation.unjudged.imputed_measures import (
     ABSENT,
     UNJUDGED,
-    Table,
-    as_judged,
+    HitTable,
+    hit_table,
     impute,
-    measured,
-    sampled,
-    tabled,
+    measure_table,
+    sampled_values,
+    values_as_judged,
 )
 
 SURE = 0.95  # a verdict stands where the unjudged turn it with no more than one chance in twenty
@@ -47,7 +53,7 @@ Rule = Callable[[Floats], Integers]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doubt:
+class Stability:
     """`unjudged` hits that count; `stands` is the chance that the verdict is the same with all of
     them judged, `up` that it is then better or a pass, `down` that it is worse or a failure, and
     `expected`, `low` and `high` where the mean would be (95%). `ahead` is the probability that a
@@ -81,7 +87,7 @@ def is_closed(results: Results) -> bool:
     return not results.receipt.gold.rubric and bool(lowest) and min(lowest) > 0
 
 
-def doubt_about(
+def stability_of(
     entries: Sequence[Sequence[Entry]],
     measure: str,
     values: Mapping[str, float],
@@ -89,30 +95,30 @@ def doubt_about(
     now: int,
     *,
     worst_case: bool = False,
-) -> Doubt | None:
-    """Of what `rule` says `now` of `values` by query: those of one system, or with two the changes
-    from the first to the second. None where no hit that counts is unjudged, both of two lists are
-    judged to depth 5, or the measure does not look at such hits. A measure that nobody has gone
-    over the hits of stays in full doubt."""
+) -> Stability | None:
+    """How stable the verdict `now` is, which `rule` gives on `values` by query: those of one
+    system, or with two the changes from the first to the second. None where no hit that counts is
+    unjudged, both of two lists are judged to depth 5, or the measure does not look at such hits. Of
+    a measure that is not ours nothing is known."""
     wanted = parse_measure(measure)
-    if wanted.name in BLIND:
+    if wanted.name in JUDGED_ONLY_MEASURES:
         return None
     first, second = entries[0], entries[1] if len(entries) > 1 else None
-    table = tabled(first, second, wanted)
+    table = hit_table(first, second, wanted)
     unjudged, judged = table.unjudged_hits, table.judged_hits
-    if not unjudged or table.told_as_judged:
+    if not unjudged or table.is_judged_on_top:
         return None
     if is_external(wanted):
-        return Doubt(unjudged=unjudged, judged=judged, stands=None)
+        return Stability(unjudged=unjudged, judged=judged, stands=None)
     rows = [row for row, entry in enumerate(table.entries) if entry.query_id in values]
-    settled = [value for key, value in values.items() if key not in _ids(table)]
+    settled = [value for key, value in values.items() if key not in _query_ids(table)]
     start = np.array([values[table.entries[row].query_id] for row in rows])
     known = not table.first
     # a value depends on what there is to find, a difference hardly
     moved = (
         _imputed_moves(table, wanted, with_unseen=second is None)
         if known
-        else _extremes(table, wanted)
+        else _extreme_moves(table, wanted)
     )
     if not np.abs(moved[rows]).max(initial=0.0) > 1e-12:
         return None  # both return them alike
@@ -121,11 +127,11 @@ def doubt_about(
     found = rule(columns)
     if not known:
         stands = 1.0 if (found == now).all() else None
-        return Doubt(unjudged=unjudged, judged=judged, stands=stands)
+        return Stability(unjudged=unjudged, judged=judged, stands=stands)
     stands = float((found == now).mean())
     means = columns.mean(axis=0)
     low, high = np.quantile(means, [0.025, 0.975]).tolist()
-    return Doubt(
+    return Stability(
         unjudged=unjudged,
         judged=judged,
         stands=stands,
@@ -137,11 +143,11 @@ def doubt_about(
         expected=float(means.mean()),
         low=low,
         high=high,
-        one_sided=second is not None and _one_sided(table),
+        one_sided=second is not None and _is_one_sided(table),
     )
 
 
-def _one_sided(table: Table) -> bool:
+def _is_one_sided(table: HitTable) -> bool:
     """Whether a system has hits of its own that count, and none of them is judged."""
     inside = [ranks <= table.depth for ranks in table.ranks]
     own = [inside[0] & ~inside[1], inside[1] & ~inside[0]]
@@ -158,46 +164,48 @@ class Spread:
     spread: float | None
 
 
-def believed_spread(entries: Sequence[Sequence[Entry]], measure: str) -> Spread:
+def imputed_spread(entries: Sequence[Sequence[Entry]], measure: str) -> Spread:
     """Of the changes by query from the first to the second, the median over the draws."""
     wanted = parse_measure(measure)
-    if wanted.name in BLIND or is_external(wanted):
+    if wanted.name in JUDGED_ONLY_MEASURES or is_external(wanted):
         return Spread(unjudged=0, hits=0, spread=None)
-    table = tabled(entries[0], entries[1], wanted)
+    table = hit_table(entries[0], entries[1], wanted)
     hits = table.unjudged_hits + table.judged_hits
     if not table.unjudged_hits or table.first or len(table.entries) < 2:
         return Spread(unjudged=table.unjudged_hits, hits=hits, spread=None)
-    start = as_judged(table, wanted)
+    start = values_as_judged(table, wanted)
     moves = (start[1] - start[0])[:, None] + _imputed_moves(table, wanted)
     spread = float(np.median(moves.std(axis=0, ddof=1)))
     return Spread(unjudged=table.unjudged_hits, hits=hits, spread=spread)
 
 
-def _ids(table: Table) -> set[str]:
+def _query_ids(table: HitTable) -> set[str]:
     return {entry.query_id for entry in table.entries}
 
 
-def _imputed_moves(table: Table, measure: Measure, *, with_unseen: bool = False) -> Floats:
+def _imputed_moves(table: HitTable, measure: Measure, *, with_unseen: bool = False) -> Floats:
     """How each query's value moves under every draw: [queries, samples]."""
     guess = impute(table, with_unseen=with_unseen)
-    return _moves(as_judged(table, measure), sampled(table, measure, guess))
+    return _moves_from(values_as_judged(table, measure), sampled_values(table, measure, guess))
 
 
-def _extremes(table: Table, measure: Measure) -> Floats:
+def _extreme_moves(table: HitTable, measure: Measure) -> Floats:
     """The same where every grading is possible: as it is, and the least and the most that grades
     make of each query. Of one list these are the bounds that the scorecard prints. Of two they are
     searched for, and beside them hits of the first alone, of the second alone and of both are all
     of the top grade or none: a test may ask for changes that are alike, not for large ones."""
     if len(table.ranks) == 1:
-        lowest, highest = outermost(_known(table), measure, table.depth)
-        start = as_judged(table, measure)[0]
+        lowest, highest = lowest_and_highest(_judged_hits(table), measure, table.depth)
+        start = values_as_judged(table, measure)[0]
         return np.column_stack([np.zeros(len(start)), lowest - start, highest - start])
-    falls = [[largest_fall(measure, two) for two in _pairs(table, way)] for way in ((1, 0), (0, 1))]
+    falls = [
+        [largest_fall(measure, two) for two in _two_lists(table, way)] for way in ((1, 0), (0, 1))
+    ]
     lowest, highest = -np.array(falls[0]), np.array(falls[1])
-    return np.column_stack([_corners(table, measure), lowest, highest])
+    return np.column_stack([_all_or_none_moves(table, measure), lowest, highest])
 
 
-def _known(table: Table) -> JudgedHits:
+def _judged_hits(table: HitTable) -> JudgedHits:
     """The judged hits of the one list, in rank order."""
     ranks = np.where(table.grades >= 0, table.ranks[0], NO_RANK)
     order = np.argsort(ranks, axis=1, kind="stable")
@@ -211,7 +219,7 @@ def _known(table: Table) -> JudgedHits:
     )
 
 
-def _pairs(table: Table, way: tuple[int, int]) -> Iterator[TwoLists]:
+def _two_lists(table: HitTable, way: tuple[int, int]) -> Iterator[TwoLists]:
     """Each query's two lists, the one whose lead is asked about first."""
     for row in range(len(table.entries)):
         here = table.grades[row] != ABSENT
@@ -226,20 +234,20 @@ def _pairs(table: Table, way: tuple[int, int]) -> Iterator[TwoLists]:
         )
 
 
-def _corners(table: Table, measure: Measure) -> Floats:
+def _all_or_none_moves(table: HitTable, measure: Measure) -> Floats:
     inside = [ranks < NO_RANK for ranks in table.ranks]
     parts = [inside[0] & ~inside[1], inside[1] & ~inside[0], inside[0] & inside[1]]
     rows = np.arange(len(table.entries))
-    start, columns = as_judged(table, measure), []
+    start, columns = values_as_judged(table, measure), []
     for chosen in product((0, table.top), repeat=len(parts)):
         grades = table.grades.copy()
         for part, grade in zip(parts, chosen, strict=True):
             grades[part & (table.grades == UNJUDGED)] = grade
-        found = [each[:, None] for each in measured(table, measure, rows, grades)]
-        columns.append(_moves(start, found))
+        found = [each[:, None] for each in measure_table(table, measure, rows, grades)]
+        columns.append(_moves_from(start, found))
     return np.hstack(columns)
 
 
-def _moves(start: list[Floats], found: list[Floats]) -> Floats:
+def _moves_from(start: list[Floats], found: list[Floats]) -> Floats:
     moves = [then - before[:, None] for before, then in zip(start, found, strict=True)]
     return moves[0] if len(moves) == 1 else moves[1] - moves[0]

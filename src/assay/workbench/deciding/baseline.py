@@ -35,16 +35,16 @@ def stale_reason(results: Results, baseline: Results | None) -> str:
     """Why the baseline cannot be compared with; empty when it can, or where there is none."""
     if baseline is None:
         return ""
-    from assay.evaluation.comparison import incomparable
+    from assay.evaluation.comparison import differing_fingerprints
 
-    return "; ".join(incomparable(baseline.receipt, results.receipt))
+    return "; ".join(differing_fingerprints(baseline.receipt, results.receipt))
 
 
 def change_from_baseline(results: Results, baseline: Results, path: Path) -> Baseline:
     """The change of every figure over the queries both have, overall and in their slices."""
-    from assay.evaluation.golden.changes import deltas
+    from assay.evaluation.golden.changes import figure_changes
 
-    found = deltas(results, baseline)
+    found = figure_changes(results, baseline)
     return Baseline(
         path=str(path),
         stale=stale_reason(results, baseline),

@@ -21,10 +21,10 @@ from assay.evaluation.planning import (
     Plan,
     crowds_of,
     gate_needs,
-    needed,
     queries_for,
+    queries_needed_for,
 )
-from assay.evaluation.unjudged.verdict_stability import believed_spread, is_closed
+from assay.evaluation.unjudged.verdict_stability import imputed_spread, is_closed
 from assay.formats.results_json import read_results
 
 POOL = 10  # results of each engine, where the measure has no cutoff
@@ -63,7 +63,7 @@ def plan_from(
         difference=difference, spread=spread, power=power, level=1 - ALPHA, pass_or_fail=binary
     )
     asked = [difference, *(each for each in OTHER_DIFFERENCES if each != difference)]
-    needs = [needed(moves, replace(goal, difference=each)) for each in asked]
+    needs = [queries_needed_for(moves, replace(goal, difference=each)) for each in asked]
     documents = None
     if isinstance(base, GradedResults) and isinstance(other, GradedResults):
         documents = _documents(base, other, parse_measure(row.measure).cutoff or POOL)
@@ -125,7 +125,7 @@ def _unjudged_effect(both: tuple[Results, Results], measure: str, goal: Goal) ->
     such hits it is another."""
     if all(map(is_closed, both)):
         return UnjudgedEffect()
-    spread = believed_spread([each.per_query for each in both], measure)
+    spread = imputed_spread([each.per_query for each in both], measure)
     found = UnjudgedEffect(unjudged=spread.unjudged, hits=spread.hits, believed=spread.spread)
     if spread.spread is not None:
         found["queries_believed"] = queries_for(replace(goal, spread=spread.spread))

@@ -24,7 +24,7 @@ from assay.core.results import (
 )
 from assay.evaluation import statistics
 from assay.evaluation.comparison import Comparison, Difference, compare
-from assay.evaluation.golden.changes import in_one_state
+from assay.evaluation.golden.changes import with_same_judgments
 from assay.evaluation.unjudged.verdict_stability import SURE, is_closed
 from assay.judging.next import next_to_judge
 from assay.reports.view import FEW
@@ -269,7 +269,7 @@ def _known_change(address: str, runs: tuple[StoredRun, StoredRun]) -> Change:
 
 
 def _change(runs: tuple[StoredRun, StoredRun]) -> Change:
-    before, after = in_one_state([run.results for run in runs])[0]
+    before, after = with_same_judgments([run.results for run in runs])[0]
     comparison, head = _compared(runs)
     pairs = list(_pairs(before, after, head.key))
     if _scored(before, head.key) == _scored(after, head.key):

@@ -9,7 +9,12 @@ from typing import Literal
 import msgspec
 
 from assay.core.results import Check, GradedResults, Status, Verdict
-from assay.evaluation.gate_values import judged_of, measure_line, members, too_few_judged
+from assay.evaluation.gate_values import (
+    entries_in_slice,
+    has_too_few_judged,
+    judged_share_of_gate,
+    measure_line,
+)
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.reports.wording import SHOWN_MUSTS, Sentences
 from assay.reports.words import Words
@@ -96,8 +101,12 @@ def _word_check(check: Check, run: StoredRun) -> str:
 def _still_to_judge(check: Check, results: GradedResults) -> int:
     """How many of its first hits must be judged before the gate decides, at most."""
     needed = check.gate.min_judged
-    if needed is None or not too_few_judged(check.gate, results):
+    if needed is None or not has_too_few_judged(check.gate, results):
         return 0
     cutoff = measure_line(check.gate, results).cutoff or 10
-    short = (needed - judged_of(check.gate, results)) * len(members(check.gate, results)) * cutoff
+    short = (
+        (needed - judged_share_of_gate(check.gate, results))
+        * len(entries_in_slice(check.gate, results))
+        * cutoff
+    )
     return ceil(round(short, 6))

@@ -39,7 +39,7 @@ from assay.engines.running import searched
 from assay.engines.sweep import Sweep, ask_settings
 from assay.evaluation import tuning
 from assay.evaluation.graded import default_measures, evaluate, graded_results
-from assay.evaluation.judged_hits import prepare
+from assay.evaluation.judged_hits import join_run
 from assay.evaluation.measures import parse_measure
 from assay.evaluation.receipts import is_closed
 from assay.evaluation.statistics import Floats
@@ -158,7 +158,7 @@ class TuneSet:
         """How many of the hits that the measure looks at have no judgment."""
         if self.gold.is_golden:
             return 0
-        joined, depth = prepare(run_from_results("", answers), self.gold), self.depth or 10
+        joined, depth = join_run(run_from_results("", answers), self.gold), self.depth or 10
         looked_at = int(np.minimum(joined.returned, depth)[joined.scorable].sum())
         judged = joined.scorable[joined.hit_query] & (joined.hit_rank <= depth)
         return looked_at - int(judged.sum())
@@ -280,7 +280,7 @@ def sweep(
         studies = _studies(name, space, table, on, ask, study_log)
         proposed = [setting for _, tried in studies for setting in tried]
     else:
-        proposed = search_space.drawn(space, table.budget, table.seed)
+        proposed = search_space.draw_settings(space, table.budget, table.seed)
     settings = _distinct_settings([{}, *proposed], current)
     answers = list(ask(list(settings.values()), on.gold.queries))
     numbers = {key: number for number, key in enumerate(settings)}

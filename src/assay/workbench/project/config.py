@@ -15,8 +15,8 @@ from assay.core.files import read_toml
 from assay.core.results import Gate
 from assay.engines.engine_table import EngineConfig, read_tables
 from assay.evaluation.gate_values import answer_mistake
-from assay.evaluation.gates import is_answer_measure, mistake
-from assay.evaluation.tuning.search_space import TuneTable, read_tunes
+from assay.evaluation.gates import gate_mistake, is_answer_measure
+from assay.evaluation.tuning.search_space import TuneTable, read_tune_tables
 from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
@@ -108,7 +108,7 @@ def read_config(path: Path) -> Config:
         judges=file.judges,
         backlog={name: review_backlog.located(one, folder) for name, one in file.backlog.items()},
         logs=logs,
-        tune=read_tunes(file.tune, path),
+        tune=read_tune_tables(file.tune, path),
     )
     other = any(getattr(config, key) for key in config.__struct_fields__ if key != "gates")
     if not other and not any(is_answer_measure(gate.measure) for gate in config.gates):
@@ -209,7 +209,7 @@ def gates_on_answers(config: Config) -> list[Gate]:
 
 def _check_gates(config: Config, path: Path) -> None:
     for number, gate in enumerate(config.gates):
-        if wrong := mistake(gate):
+        if wrong := gate_mistake(gate):
             raise InputError(wrong, where=f"{path}: gates[{number}]", hint=KEYS)
         if is_answer_measure(gate.measure):
             wrong, hint = answer_mistake(gate)

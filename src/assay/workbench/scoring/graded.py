@@ -33,14 +33,19 @@ from assay.core.types import GoldSet, Query, Run, Vote, judgment_frame
 from assay.evaluation.graded import FAILED, evaluate, graded_results
 from assay.evaluation.judged_hits import (
     UNJUDGED_QUERY,
-    Looked,
-    look_up,
-    near_misses,
-    prepare,
+    TopAndJudged,
+    almost_matches,
+    join_run,
+    join_saved_run,
     with_judged_ids,
 )
 from assay.evaluation.measures import Measure, is_external, parse_measure, parse_measures
-from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
+from assay.evaluation.prediction_powered import (
+    Estimates,
+    chance_of_imbalance,
+    chance_of_shift,
+    estimate,
+)
 from assay.evaluation.receipts import measure_lines
 from assay.gold.rows import log_path
 from assay.gold.votes import current
@@ -158,7 +163,7 @@ def _deepest(measures: Sequence[str]) -> int:
 
 def _graded_run(
     gold: GoldSet, request: ScoreRequest, measures: Sequence[str], progress: Progress, say: Say
-) -> Looked:
+) -> TopAndJudged:
     if request.run is not None:
         # machine votes are on documents that need not be judged: they are looked for in all hits
         # and a measure that is not ours needs the whole run
@@ -166,7 +171,7 @@ def _graded_run(
             is_external(measure) for measure in parse_measures(measures)
         )
         keep = None if needs_all or request.loose_ids else _hits_to_keep(request, measures)
-        looked = look_up(request.run, gold, keep=keep)
+        looked = join_saved_run(request.run, gold, keep=keep)
         return _with_judged_ids(looked.run, gold) if request.loose_ids else looked
     deepest = _deepest(measures)
     depth = request.top_k or max(DEFAULT_TOP_K, deepest)
@@ -174,19 +179,21 @@ def _graded_run(
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
     name, answers = ask_engine_of(request, gold, depth, progress, say)
     run = run_from_results(name, answers, top_k=depth)
-    return _with_judged_ids(run, gold) if request.loose_ids else Looked(run, prepare(run, gold))
+    return (
+        _with_judged_ids(run, gold) if request.loose_ids else TopAndJudged(run, join_run(run, gold))
+    )
 
 
-def _with_judged_ids(run: Run, gold: GoldSet) -> Looked:
+def _with_judged_ids(run: Run, gold: GoldSet) -> TopAndJudged:
     named = with_judged_ids(run, gold)
-    return Looked(named, prepare(named, gold))
+    return TopAndJudged(named, join_run(named, gold))
 
 
 def _near_miss_warnings(results: GradedResults, gold: GoldSet) -> Iterable[str]:
     """Results that would be judged if their ids were written as in the gold set."""
     if accepted := results.receipt.counts.get("loose_ids"):
         yield warning("loose_ids", n=accepted)
-    missed = list(near_misses(results, gold))
+    missed = list(almost_matches(results, gold))
     if missed:
         first, n = missed[0], len(missed)
         written = {"returned": repr(first.returned), "judged": repr(first.judged)}
@@ -427,7 +434,7 @@ def _estimate_measure(
         )
     there, elsewhere = np.split(np.nan_to_num(said_everywhere), [len(judged)])
     figure = _with_estimate(figure, said_there, said_everywhere)
-    return _EstimatedMeasure(figure, judged, others, shift(there, elsewhere))
+    return _EstimatedMeasure(figure, judged, others, chance_of_shift(there, elsewhere))
 
 
 def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) -> bool:
@@ -489,7 +496,7 @@ def _sampling_doubts(
     for kind, name in groups:
         group = {row for row in rows if getattr(queries[row], kind) == name}
         judged = len(group & set(widest.judged))
-        chance = lopsided(judged, len(widest.judged), len(group), len(rows))
+        chance = chance_of_imbalance(judged, len(widest.judged), len(group), len(rows))
         if chance < UNLIKELY / len(groups):
             yield Doubt(chance=chance, kind=kind, name=name, judged=judged, queries=len(group))
 

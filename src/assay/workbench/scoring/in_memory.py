@@ -28,7 +28,7 @@ from assay.evaluation import graded
 from assay.evaluation.comparison import Comparison as Comparison
 from assay.evaluation.golden.checks import results_of as results_of
 from assay.evaluation.graded import graded_results
-from assay.evaluation.judged_hits import Qrels, Scored, gold_from_dict, look_up
+from assay.evaluation.judged_hits import Qrels, Scored, gold_from_dict, join_saved_run
 from assay.evaluation.measures import Measure, is_external, parse_measures
 from assay.evaluation.measures import parse_measure as parse_measure
 from assay.formats import detect_run
@@ -72,8 +72,8 @@ def score_graded_run(
     keep = max(DEFAULT_TOP_K, *(measure.cutoff or 0 for measure in wanted))
     if isinstance(run, Path):
         needs_all = any(map(is_external, wanted))
-        looked = look_up(run, gold, keep=None if needs_all else keep)
-        results = graded_results(looked.run, gold, measures, prepared=looked.prepared, keep=keep)
+        looked = join_saved_run(run, gold, keep=None if needs_all else keep)
+        results = graded_results(looked.run, gold, measures, prepared=looked.joined, keep=keep)
     else:
         results = graded_results(run, gold, measures, keep=keep)
     primary = gold.targets.primary if gold.targets else ""
@@ -296,7 +296,7 @@ def evaluate(
     if any(map(is_external, wanted)):  # they need the whole run
         return graded.evaluate(read_run(run), known, wanted)
     gold_set = known if isinstance(known, GoldSet) else gold_from_dict(known)
-    return graded.score_sheet(look_up(Path(run), gold_set, keep=0).prepared, wanted)
+    return graded.score_sheet(join_saved_run(Path(run), gold_set, keep=0).joined, wanted)
 
 
 def ask(engine: Any, gold: GoldSet | Iterable[Query], *, top_k: int = 20) -> Run:

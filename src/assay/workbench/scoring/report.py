@@ -84,16 +84,16 @@ def compared_view(
     where: Path | str = "",
 ) -> ReportView:
     """The results with what is different from those `before`."""
-    from assay.evaluation.golden.changes import values_alike
+    from assay.evaluation.golden.changes import comparable_values
 
-    then = values_alike(before, results)
+    then = comparable_values(before, results)
     if not isinstance(results, GoldenResults):
         return view(results, comparison=comparison, before=then, language=language)
     if not isinstance(before, GoldenResults):
         raise UsageError("a golden set is compared with a golden set", where=str(where))
-    from assay.evaluation.golden.changes import changes
+    from assay.evaluation.golden.changes import compare_golden
 
-    turned = changes(before, results, name=comparison.baseline, warnings=comparison.warnings)
+    turned = compare_golden(before, results, name=comparison.baseline, warnings=comparison.warnings)
     return view(results, comparison=comparison, changes=turned, before=then, language=language)
 
 

@@ -30,10 +30,10 @@ from assay.evaluation.gate_values import (
     ALIASES,
     LATENCY,
     SLICES,
-    beyond_scale,
     golden_mistake,
     latency_mistake,
-    undecidable,
+    scale_mistake,
+    undecidable_reason,
 )
 from assay.evaluation.gates import is_answer_measure, is_golden_measure
 from assay.evaluation.golden.figures import FIGURES
@@ -359,7 +359,7 @@ def check_gates(config: Config, file: Path) -> list[str]:
             wrong, hint = _gate_mistake(gate, sets[name], name, config, is_golden=golden[name])
             if wrong:
                 raise InputError(wrong, where=f"{file}: gates[{number}]", hint=hint)
-            if hopeless := undecidable(gate, _queries_of(gate, sets[name])):
+            if hopeless := undecidable_reason(gate, _queries_of(gate, sets[name])):
                 warnings.append(f"{name}: {hopeless}")
     return warnings
 
@@ -419,7 +419,7 @@ def _gate_mistake(
         return f"gate on {gate.measure}: {error.message}", f"{near}{hint}"
     if spelt not in known:
         return f"gate on {gate.measure}: {name} is not scored by it", hint
-    if wrong := beyond_scale(gate, spelt):
+    if wrong := scale_mistake(gate, spelt):
         return f"gate on {gate.measure}: {wrong}", "0.6 is 60%, and a drop of 0.02 is two points."
     return _slice_mistake(gate, gold, name, SLICES)
 

@@ -17,7 +17,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, QueryResult
 from assay.engines.indexed import Say, keep_calibration, open_indexed
-from assay.evaluation.golden.checks import check
+from assay.evaluation.golden.checks import check_question
 from assay.evaluation.reliability import Booleans, Floats, reliability
 from assay.evaluation.reliability import CalibrationReport as CalibrationReport
 from assay.formats import read_gold
@@ -134,7 +134,9 @@ def _golden(engine: Engine, query: Query, hits: Hits) -> list[bool | None]:
         return known_document(engine.document(doc_id))
 
     answer = QueryResult(query_id=query.id, hits=tuple(hits))
-    outcome = check(query, answer, locate=locate, k=TOP, min_score=0.0, language=engine.language)
+    outcome = check_question(
+        query, answer, locate=locate, k=TOP, min_score=0.0, language=engine.language
+    )
     return [ranked.accepted for ranked in outcome.ranked]
 
 
