@@ -60,7 +60,7 @@ REPORT_SLOPE = 0.3
 REPORT_REFUSED = 0.02  # with a report left out this refuses 5% of what it answers
 INSIDE = 0.6  # of the questions that people ask, those that a collection answers: taste
 HOME = {"law-fi-1": ("six acts, with questions",), "law-he-1": ("73 acts, with questions",)}
-HOME |= {"opinions-en-1": ("opinions",), "static-fi-1": ("reports", "each report")}
+HOME |= {"opinions-en-1": ("opinions",), "reports": ("reports", "each report")}
 AGAINST = {"rarity", "missing", "names_missing"}  # evidence against an answer
 MOST_OUTSIDE = 40  # questions of each other collection that are asked as outside ones
 MOST_INSIDE = 250  # questions of a collection that it answers
@@ -601,6 +601,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("confidence-cache"))
     parser.add_argument("--only", default="", help="collections whose name has this")
     parser.add_argument("--law", choices=["fi", "he"], help="fit one encoder of law alone")
+    parser.add_argument("--reports", action="store_true", help="fit that of reports alone")
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args()
     if given.command == "ask":
@@ -616,12 +617,17 @@ def main() -> None:
             say(f"{collection.name}: {len(asked)} questions")
         return
     asked = usable(read_cache(given.cache))
+    before = confidence.shipped()
+    if given.reports:
+        asked = [one for one in asked if one.kind == "reports"]
+        fitted = before.calibrations | calibrated(before.dense, {}, asked)
+        write(msgspec.structs.replace(before, calibrations=fitted), given.dry_run)
+        return
     if given.law:
         asked = [one for one in asked if one.kind in OF_LAW[f"law-{given.law}-1"]]
     found = left_out(asked)
     limit = limits(found)
     table(found, limit)
-    before = confidence.shipped()
     encoders = dict(before.encoders)
     for encoder in {found_one.models for found_one in found} & {*OF_LAW}:
         kinds = OF_LAW[encoder]
@@ -637,7 +643,11 @@ def main() -> None:
         limits=before.limits if given.law else limit,
         calibrations=before.calibrations | calibrated(dense, encoders, asked),
     )
-    if not given.dry_run:
+    write(models, given.dry_run)
+
+
+def write(models: Models, is_dry: bool) -> None:
+    if not is_dry:
         WEIGHTS.write_bytes(msgspec.json.format(msgspec.json.encode(models), indent=1) + b"\n")
         say(f"wrote {WEIGHTS.name}")
 

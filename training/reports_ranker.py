@@ -59,6 +59,7 @@ def asked_of(here: Index, entry: dict, lookup: Callable) -> OfReport:
         rules=np.zeros(len(rows)),
         rows=rows,
         right=np.array([(place.doc_id, place.page) in pages for place in places]),
+        sections=here.marked.page_of[rows],
     )
 
 

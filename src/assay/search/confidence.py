@@ -118,10 +118,17 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         everyday question can be compared."""
         if "unusual" not in found:
             return self.words.answers.logit(found), self.words.right.logit(found)
-        if own := self.encoders.get(profile.encoder):
+        if own := self.encoders.get(fitted_as(profile)):
             return own.answers.logit(found), own.right.logit(found)
         limit = self.limits.get(profile.language, 0.0)
         return self.dense.answers.logit(found) - limit, self.dense.right.logit(found)
+
+
+def fitted_as(profile: Profile) -> str:
+    """What the models and the calibration of an index are filed under: its encoder, but the name of
+    its profile for reports, which share theirs with statutes."""
+    is_report = profile.kind == ROWS and profile.encoder == REPORTS.encoder
+    return REPORTS.name if is_report else profile.encoder
 
 
 @cache
@@ -141,7 +148,7 @@ def calibration_of(index: Index) -> Calibration | None:
     is_home = index.asked is not None and any(index.acts) and bool(index.act_is_asked.all())
     if not is_home and index.profile.name not in (OPINIONS.name, REPORTS.name):
         return None
-    return shipped().calibrations.get(index.profile.encoder)
+    return shipped().calibrations.get(fitted_as(index.profile))
 
 
 def sureness(

@@ -70,6 +70,10 @@ class LawEncoder:
         )
         self._word = lru_cache(CACHE)(self._vector)
 
+    def likeness(self, one: str, other: str) -> float:
+        """The cosine of two words."""
+        return self._static.likeness(one, other)
+
     def queries(self, texts: Sequence[str]) -> Floats:
         vectors = [self._encoded(QUERY_MARK, words_of(text)[:QUERY_WORDS]) for text in texts]
         return _joined(vectors, self._static.queries(texts))

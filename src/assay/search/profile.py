@@ -100,7 +100,6 @@ REPORTS = msgspec.structs.replace(
     FINNISH,
     name="reports",
     kind=ROWS,
-    encoder="static-fi-1",
 )
 
 OPINIONS, GENERIC, TEXTS = map(_fitted, (OPINIONS, GENERIC, TEXTS))

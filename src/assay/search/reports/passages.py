@@ -13,6 +13,9 @@ import numpy as np
 from assay.search.arrays import Array, Floats
 from assay.search.dense import named_encoder
 from assay.search.reports.fields import Reported, sentences_in
+from assay.search.views import Parts
+
+WORDS = 254  # of a passage that are read
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ def said_in(reports: Iterable[Reported | None], encoder: str) -> Said:
         if report and report.body
         for passage in _passages(report.body)
     ]
-    vectors = named_encoder(encoder).queries([text for text, _ in passages])
+    texts = [Parts(texts=((text, WORDS),), most=WORDS) for text, _ in passages]
+    vectors = named_encoder(encoder).documents(texts, lambda number: None)
     return Said(vectors, np.array([row for _, row in passages], np.int32))
 
 

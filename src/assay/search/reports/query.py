@@ -17,6 +17,7 @@ from assay.language.towns import former_in, is_governed, is_town, towns_in
 from assay.search.dense import named_encoder
 from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
+from assay.search.law_encoder import LawEncoder
 from assay.search.reports.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
 from assay.search.static import StaticEncoder
 
@@ -292,7 +293,7 @@ def _alike(index: Index, word: str) -> Similar:
     if index.said is None or index.vectors is None:
         return index.words.inflected(word, may_be_form)
     encoder = named_encoder(index.profile.encoder)
-    likeness = encoder.likeness if isinstance(encoder, StaticEncoder) else None
+    likeness = encoder.likeness if isinstance(encoder, StaticEncoder | LawEncoder) else None
     return index.words.inflected(word, may_be_form, likeness)
 
 
