@@ -37,3 +37,45 @@ def test_no_engine_is_tried_before_one_is_named(assay_cli: Assay, tmp_path: Path
     assert not done["Name the engines to compare"]
     assert not done["Try each engine on a query"]
     assert "--judges ''" not in assay_cli("start", "--steps").out
+
+
+ENGINE = """
+def search(query, limit=10):
+    return ["law/lease break.txt", "notes/ferry memo.md"]
+"""
+
+
+def test_an_engine_that_finds_files_is_compared_on_their_documents(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    """Its ids are paths. A file that was cut into sections cannot be matched, and it is said how it
+    can be imported whole; the next import keeps that option, and only then is the index made."""
+    for name, text in (
+        ("law/lease break.txt", "The tenant may end the lease."),
+        ("notes/ferry memo.md", "# Ferry\n\nA memo.\n\n## Facts\n\nIt sank.\n\n## Advice\n\nBuy."),
+    ):
+        file = tmp_path / "files" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    Path("engine.py").write_text(ENGINE)
+    Path("queries.txt").write_text("lease\nferry\n")
+    first = assay_cli("start", "files", "--engine", "engine.py", "--engine", "bm25", "--yes")
+    assert first.code == 0
+    tried = assay_cli("engines", "test", "engine", "lease")
+    assert "'notes/ferry memo.md', which is several documents" in " ".join(tried.out.split())
+    assert tried.code != 0
+    assert (
+        assay_cli("corpus", "import", "files", "--name", "files", "--option", "by=file").code == 0
+    )
+    Path("files/law/lease break.txt").write_text("The tenant may end the lease in May.")
+    again = assay_cli("corpus", "import", "files", "--name", "files")
+    assert "by" in again.err
+    assert "2 documents" in again.out
+    steps = {step["key"]: step["is_done"] for step in assay_cli("start", "--json").json}
+    assert not steps.get("index", False)
+    assert assay_cli("engines", "test", "engine", "lease").code == 0
+    pooled = assay_cli(
+        "gold", "pool", "set.json", "--engine", "engine", "--corpus", "files", "--json"
+    ).json
+    assert {pair["doc_id"] for pair in pooled["pairs"]} == {"law/lease-break", "notes/ferry-memo"}
+    assert {"[engines.engine]", "[engines.bm25]"} <= set(Path("assay.toml").read_text().split("\n"))

@@ -101,13 +101,34 @@ def test_a_word_file_gives_its_sections_with_readable_tables(tmp_path: Path) -> 
     word_file(folder / "Ferry memo (final).docx")
     _, found, problems = imported(folder)
     assert problems == []
-    assert list(found) == ["Ferry-memo-final", "Ferry-memo-final:facts", "Ferry-memo-final:advice"]
+    assert list(found) == ["Ferry-memo-final:facts", "Ferry-memo-final:advice"]
     facts = found["Ferry-memo-final:facts"]
     assert facts.title == "Ferry memo – Facts"
+    assert facts.text.startswith("To the harbour board.\n\nThe ferry sank")
     assert "The ferry sank in May.\n\nShip | Year\nAura | 2031" in facts.text
     assert facts.metadata["path"] == "Ferry memo (final).docx"
     assert facts.language == "en"
     assert facts.valid_from == ""  # the day of python-docx's template is nobody's
+
+
+def test_a_letterhead_is_neither_a_document_nor_the_title_of_a_memo(tmp_path: Path) -> None:
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    document = docx.Document()
+    document.core_properties.title = "Memo template v3"
+    document.add_paragraph("Marlow & Reeve LLP – MEMORANDUM")
+    document.add_heading("Break clause", 1)
+    document.add_paragraph("The tenant may end the lease.")
+    document.save(folder / "one heading.docx")
+    document.add_heading("Advice", 2)
+    document.add_paragraph("Pay the rent first.")
+    document.save(folder / "two headings.docx")
+    _, found, _ = imported(folder)
+    assert {id: document.title for id, document in found.items()} == {
+        "one-heading": "Break clause",
+        "two-headings:break-clause": "Break clause",
+        "two-headings:advice": "Break clause – Advice",
+    }
 
 
 def mail(**attachments: bytes) -> bytes:

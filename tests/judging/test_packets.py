@@ -201,6 +201,16 @@ def test_every_word_of_the_page_is_a_word(assay_cli: Assay, dataset: Path) -> No
     assert "<built-in" not in page
 
 
+def test_docs_and_messages_name_the_keys_of_the_page() -> None:
+    script = (HERE / "packet.js").read_text(encoding="utf-8")
+    keys = set(re.findall(r'(?:^ |,) +"?(\w|\?)"?: \[told', script, re.M))
+    assert 'e: [told("key_e"), save]' in script
+    docs = (Path(__file__).parents[2] / "docs/judging/packet.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", docs, re.M)
+    assert {key for row in rows for key in row.split("`")[1::2]} - keys == set("09→←") | {"Enter"}
+    assert all(page_table("packet", one)["all_judged_key"].endswith(" E.") for one in LANGUAGES)
+
+
 def test_no_document_can_break_out_of_the_page(assay_cli: Assay, dataset: Path) -> None:
     assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html")
     page = Path("p.html").read_text(encoding="utf-8")

@@ -151,7 +151,7 @@ def test_advice_to_pool_both_lists_comes_first(
 ) -> None:
     """The second list leaves out the best hit of the first, so it is judged one rank less deep."""
     scored(assay_cli, tmp_path, judged=judged, second=DOCS[1:])
-    told = f"Pool both lists to depth {depth}: 6 judgments."
+    told = f"To be surer, judge the top {depth} of both: 6 judgments."
     found = head_of(assay_cli("compare", "a.json", "b.json", "--json").json)
     assert found["pool"] == {"depth": depth, "judgments": 6}
     shown = assay_cli("compare", "a.json", "b.json").out
@@ -171,7 +171,7 @@ def test_lists_that_are_judged_need_no_pool(assay_cli: Assay, tmp_path: Path) ->
     scored(assay_cli, tmp_path, judged=10)
     row = head_of(assay_cli("compare", "a.json", "b.json", "--json").json)
     assert row["pool"] is None
-    assert "Pool both" not in assay_cli("compare", "a.json", "b.json").out
+    assert "To be surer" not in assay_cli("compare", "a.json", "b.json").out
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

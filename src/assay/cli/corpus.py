@@ -67,7 +67,13 @@ def import_(
         options["map"] = dict(_pair(text) for text in map_)
     before = corpora.known_manifest(name)
     place = str(Path(source).resolve()) if Path(source).exists() else source
-    if before is not None and (before.kind, before.source) != (kind, place):
+    kept: corpora.Options = {}
+    is_same = before is not None and (before.kind, before.source) == (kind, place)
+    if before is not None and is_same and not options and before.options:
+        kept = before.options
+        listed = ", ".join(f"{key}={value}" for key, value in kept.items())
+        say(f"with the options of the last import: {listed}")
+    elif before is not None and not is_same:
         was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
         say(f"replacing {name} ({was})", style="yellow")
     with progress_bar() as tick:
@@ -75,7 +81,7 @@ def import_(
             kind,
             source,
             name=name,
-            options=options,
+            options=options or kept,
             strict=strict,
             progress=tick,
             limits=corpora.Limits(seconds=seconds, megabytes=memory),

@@ -144,6 +144,7 @@ def _run(step: StartStep, *, yes: bool) -> bool:
         if not typer.confirm("Run it?", default=True, err=True):
             return False
     if not way.run_commands(step):
+        say("Then: assay start")
         return False
     now = next(one for one in way.steps(way.known_answers()) if one.key == step.key)
     if now == step:

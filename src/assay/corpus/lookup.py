@@ -17,6 +17,7 @@ from assay.core.types import WHOLE_DOCUMENTS, Document
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.corpus.frozen import open_frozen
+from assay.corpus.importers.kinds import safe_id
 
 ID_KEYS = ("id", "_id", "doc_id", "opinion_id", "node_id")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
@@ -71,6 +72,30 @@ def _whole_documents(path: Path) -> list[Document]:
         return [msgspec.convert(row, Document) for _, row in iter_json_lines(path)]
     except msgspec.ValidationError as error:
         raise InputError(f"not documents of Assay: {error}", where=str(path)) from error
+
+
+class FileIds:
+    """From the paths that an engine has for the files of a corpus, from the folder that was
+    imported or on this machine, to the ids of the documents that the files are."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.cut = {doc_id.partition(":")[0] for doc_id in corpus.ids if ":" in doc_id}
+
+    def document(self, name: str) -> str:
+        """The document that a whole file is; the name itself where there is none."""
+        found = (one for one in self._forms(name) if one in self.corpus and one not in self.cut)
+        return name if name in self.corpus else next(found, name)
+
+    def is_cut(self, name: str) -> bool:
+        """Whether a file is several documents."""
+        return not self.cut.isdisjoint(self._forms(name))
+
+    def _forms(self, name: str) -> list[str]:
+        source, path = Path(self.corpus.manifest.source), Path(name).resolve()
+        below = path.relative_to(source) if path.is_relative_to(source) else Path(name)
+        forms = (below, below.with_suffix("") if below.name else below)
+        return [safe_id(form.as_posix()) for form in forms]
 
 
 def cited_numbers(corpus: Path, known: Iterable[Document]) -> frozenset[str]:

@@ -320,7 +320,9 @@ def _with_common(config: EngineConfig, common: Common, where: str, folder: Path)
     timeout = seconds_of(getattr(common, key), f"{where}.{key}")
     corpus = common.corpus
     if corpus and (folder / corpus).exists():
-        corpus = str(folder / corpus)
+        from assay.corpus.lookup import is_corpus
+
+        corpus = corpus if is_corpus(corpus) else str(folder / corpus)
     return msgspec.structs.replace(
         config,
         corpus=corpus or None,

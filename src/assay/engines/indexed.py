@@ -83,6 +83,15 @@ def is_indexed(corpus: Corpus, home: Path | None = None) -> bool:
     return (index_folder(corpus, home) / index_files.MANIFEST).exists()
 
 
+def is_current(corpus: Corpus, home: Path | None = None) -> bool:
+    """Whether the corpus has an index, made of what it has now."""
+    try:
+        manifest = index_files.read_manifest(index_folder(corpus, home))
+    except IndexProblem:
+        return False
+    return manifest.corpus == corpus.fingerprint
+
+
 def index_corpus(
     name: str,
     *,

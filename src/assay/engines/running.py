@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ from assay.engines.python import (
 )
 
 if TYPE_CHECKING:
+    from assay.corpus.lookup import FileIds
     from assay.engines.http import HttpEngine, Request
 
 Say = Callable[[str], None]
@@ -61,9 +63,27 @@ def ask_engine(
     progress: Progress = lambda queries: queries,
     say: Say = lambda text: None,
 ) -> tuple[str, list[QueryResult]]:
-    """The engine's name and its answers, in the order of the queries."""
+    """The engine's name and its answers, in the order of the queries. Hits on files of its corpus
+    have the ids of their documents."""
     if config.routes:
         return config.name, _routed(config, queries, top_k=top_k, progress=progress, say=say)
+    name, results = _answers(config, queries, top_k=top_k, progress=progress, say=say)
+    if is_worker() or (files := _files_of(config)) is None:
+        return name, results
+    return name, [
+        msgspec.structs.replace(result, hits=tuple(_with_documents(result.hits, files)))
+        for result in results
+    ]
+
+
+def _answers(
+    config: EngineConfig,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Progress,
+    say: Say,
+) -> tuple[str, list[QueryResult]]:
     if cluster.is_on():
         return _ask_in_parts(config, queries, top_k)
     if config.search_module is not None and not is_worker():
@@ -82,6 +102,21 @@ def opened(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
     finally:
         if config.kind and callable(close := getattr(engine, "close", None)):
             close()
+
+
+def _files_of(config: EngineConfig) -> FileIds | None:
+    """The files of the corpus that an engine which is not ours is said to search."""
+    if not config.corpus or not (config.search_module or config.kind):
+        return None
+    from assay.corpus.lookup import FileIds, corpus_named, is_corpus
+
+    corpus = corpus_named(config.corpus) if is_corpus(config.corpus) else None
+    return FileIds(corpus) if corpus is not None and corpus.manifest.kind == "documents" else None
+
+
+def _with_documents(hits: Iterable[Hit], files: FileIds) -> Iterator[Hit]:
+    for hit in hits:
+        yield msgspec.structs.replace(hit, doc_id=files.document(hit.doc_id))
 
 
 def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
@@ -367,6 +402,12 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def try_engine(config: EngineConfig, query: str, top_k: int, known: Mapping[str, object]) -> Trial:
+    trial = _trial(config, query, top_k, known)
+    files = _files_of(config) if trial.hits else None
+    return trial if files is None else _checked(trial, files)
+
+
+def _trial(config: EngineConfig, query: str, top_k: int, known: Mapping[str, object]) -> Trial:
     if config.kind:
         from assay.engines.http import HttpEngine  # most engines need no HTTP client
 
@@ -374,6 +415,25 @@ def try_engine(config: EngineConfig, query: str, top_k: int, known: Mapping[str,
             if isinstance(engine, HttpEngine):
                 return _try_over_http(engine, config, query, top_k, known)
     return _try_any(config, query, top_k, known)
+
+
+def _checked(trial: Trial, files: FileIds) -> Trial:
+    """The trial, with whether its hits are documents of the corpus."""
+    corpus = files.corpus
+    trial = msgspec.structs.replace(trial, hits=list(_with_documents(trial.hits, files)))
+    strange = [hit.doc_id for hit in trial.hits if hit.doc_id not in corpus]
+    if not strange:
+        return trial
+    said = f"{len(strange)} of {len(trial.hits)} hits are not in {corpus.name}, such as"
+    if cut := next(filter(files.is_cut, strange), ""):
+        place = shlex.quote(corpus.manifest.source)
+        again = f"assay corpus import {place} --name {corpus.name} --option by=file"
+        said += f" {cut!r}, which is several documents there. Import whole files: {again}"
+    else:
+        said += f" {strange[0]!r}; its ids look like {corpus.ids[0]!r}"
+    if not cut and len(strange) < len(trial.hits):
+        return msgspec.structs.replace(trial, notes=[*trial.notes, said])
+    return msgspec.structs.replace(trial, ok=False, wrong=[*trial.wrong, said])
 
 
 def kind_word(config: EngineConfig) -> str:

@@ -24,6 +24,7 @@ MAX_TEXT_BYTES = 16 * 2**20  # of a file of text, which is a book of 8,000 pages
 MAX_EXPANDED = 512 * 2**20  # bytes that an archive or a Word file may unpack to
 MAX_RATIO = 200  # unpacked bytes for a packed one: text packs to a tenth, a bomb to a thousandth
 MAX_ENTRIES = 20_000
+LETTERHEAD = 200  # characters above the first heading that are no document of their own (taste)
 WIDEST_CELLS = 200  # columns of a table that are kept
 
 
@@ -426,16 +427,26 @@ def read_docx(data: bytes) -> Content:
     made = stated.modified or stated.created
     if made and made.date().isoformat() == TEMPLATE_DAY:
         made = None
-    title = (stated.title or "").strip()
+    title = _headed_title(blocks) or (stated.title or "").strip()
     if not title or title.lower() in ("word document", "document"):
         first = next((b.text for b in blocks if b.text.strip()), "")
         title = _shortened(" ".join(first.split()))
     return Content(
         blocks,
         title=title,
-        date=made.date().isoformat() if made and made.year > 1980 else "",
+        date=_stated_date(blocks) or (made.date().isoformat() if made and made.year > 1980 else ""),
         language=language_code(stated.language or ""),
     )
+
+
+def _headed_title(blocks: Sequence[Block]) -> str:
+    """The heading under the letterhead, where it alone has its level: what a file's properties call
+    its title is often that of a template."""
+    place = next((place for place, block in enumerate(blocks) if block.level), 0)
+    above = sum(len(block.text) for block in blocks[:place])
+    levels = sorted(block.level for block in blocks if block.level)
+    is_title = levels and above <= LETTERHEAD and blocks[place].level not in levels[1:]
+    return " ".join(blocks[place].text.split()) if is_title else ""
 
 
 def _style_levels(document: Any) -> dict[str, int]:
@@ -634,7 +645,7 @@ def read_pdf(data: bytes) -> Content:
     return Content(
         blocks,
         title=title,
-        date=iso_date("-".join(made.groups())) if made else "",
+        date=_stated_date(blocks) or (iso_date("-".join(made.groups())) if made else ""),
         notes=tuple(notes),
     )
 

@@ -25,8 +25,22 @@ from assay.core.errors import InputError, UsageError
 from assay.core.extras import MissingExtra
 from assay.core.files import os_message
 from assay.core.types import Document, Locator
-from assay.corpus.importers.blocks import MAX_TEXT_BYTES, READERS, Content, check_archive
-from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, now_reading, path_of
+from assay.corpus.importers.blocks import (
+    LETTERHEAD,
+    MAX_TEXT_BYTES,
+    READERS,
+    Content,
+    check_archive,
+)
+from assay.corpus.importers.kinds import (
+    Options,
+    Problem,
+    Unit,
+    files_below,
+    now_reading,
+    path_of,
+    safe_id,
+)
 from assay.corpus.importers.sections import Block, Heading, Section, find_sections
 from assay.language.detect import detect_any
 from assay.law.citation import PLAIN
@@ -35,14 +49,13 @@ from assay.law.places import normal_part
 from assay.law.versions import marked, status_of_text
 
 SCHEME = PLAIN
-VERSION = 1
+VERSION = 2
 ISOLATED = True  # its files are read by a process with limits of memory and time
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")
 BY = ("file", "section", "moment")
 DEEPEST_ARCHIVE = 3
 MAX_FILE_BYTES = 512 * 2**20  # of any one file
-_UNSAFE = re.compile(r"[^\w./-]+")
 
 
 class _File(NamedTuple):
@@ -61,17 +74,12 @@ def units(source: str, options: Options) -> list[Unit]:
     named = []
     for unit in found:
         path = PurePosixPath(unit.path)
-        name = _safe(path.with_suffix("").as_posix())
+        name = safe_id(path.with_suffix("").as_posix())
         if name in seen:
-            name = _safe(path.as_posix())
+            name = safe_id(path.as_posix())
         seen.add(name)
         named.append(Unit(path=unit.path, id=name, size=unit.size, mtime_ns=unit.mtime_ns))
     return named
-
-
-def _safe(name: str) -> str:
-    """A name without spaces and signs, which formats of runs could not hold."""
-    return _UNSAFE.sub("-", name).strip("-") or "document"
 
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
@@ -125,7 +133,7 @@ def _read_archive(
             yield _problem(_File(f"{file.path}/{name}", ""), "skipped", reason)
             continue
         inner = _File(
-            f"{file.path}/{name}", _safe(f"{file.id}/{name.with_suffix('')}"), file.depth + 1
+            f"{file.path}/{name}", safe_id(f"{file.id}/{name.with_suffix('')}"), file.depth + 1
         )
         suffix = name.suffix.lower()
         is_read = suffix in READERS or suffix == ".zip"
@@ -186,7 +194,7 @@ def _attachments(
     for attachment in content.attachments:
         name = PurePosixPath(attachment.name.replace("\\", "/")).name or "attachment"
         stem = PurePosixPath(name).with_suffix("")
-        inner = _File(f"{file.path}/{name}", _safe(f"{file.id}/{stem}"), file.depth + 1)
+        inner = _File(f"{file.path}/{name}", safe_id(f"{file.id}/{stem}"), file.depth + 1)
         if inner.depth > DEEPEST_ARCHIVE:
             yield _problem(inner, "unreadable", "attachments are too deep inside each other")
         else:
@@ -220,8 +228,8 @@ def _documents(content: Content, file: _File, options: Options) -> Iterator[Docu
     sections = [] if by == "file" or is_mail else find_sections(content.blocks)
     if by == "moment" or (not by and _is_act(title, sections, language)):
         yield from _act_documents(source, sections)
-    elif len(sections) > 1:
-        yield from _section_documents(source, sections)
+    elif len(joined := _joined(sections)) > 1:
+        yield from _section_documents(source, joined)
     else:
         yield _whole_document(source, content.blocks)
 
@@ -240,6 +248,14 @@ def _whole_document(source: _Source, blocks: tuple[Block, ...]) -> Document:
 
 
 # ── sections ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _joined(sections: list[Section]) -> list[Section]:
+    """The sections, with a letterhead or a few lines before the first heading in the first one."""
+    if len(sections) < 2 or sections[0].heading or len(sections[0].text) > LETTERHEAD:
+        return sections
+    preface, first, *others = sections
+    return [first._replace(paragraphs=preface.paragraphs + first.paragraphs), *others]
 
 
 def _section_documents(source: _Source, sections: list[Section]) -> Iterator[Document]:
@@ -272,8 +288,8 @@ def _section_id(section: Section) -> str:
         chapter = _enclosing(section, "chapter")
         within = f"{chapter.number}." if chapter and heading.kind == "section" else ""
         name = heading.kind if heading.kind == "schedule" else ""
-        return _safe(f"{name}{'-' if name else ''}{within}{heading.number}")
-    return _safe(heading.text.casefold())[:60].strip("-./")
+        return safe_id(f"{name}{'-' if name else ''}{within}{heading.number}")
+    return safe_id(heading.text.casefold())[:60].strip("-./")
 
 
 def _enclosing(section: Section, kind: str) -> Heading | None:
@@ -399,7 +415,9 @@ def _act_document(act: _Act, section: Section, moment: str, text: str) -> Docume
         "by_chapter": act.by_chapter,
     }
     document = Document(
-        id=":".join(filter(None, (_safe(act.law_id), chapter, _safe(own) if own else "", moment))),
+        id=":".join(
+            filter(None, (safe_id(act.law_id), chapter, safe_id(own) if own else "", moment))
+        ),
         text=text,
         fields={"section_title": title} if title else {},
         locator=place,

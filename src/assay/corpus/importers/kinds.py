@@ -205,6 +205,14 @@ def files_below(source: str, suffixes: tuple[str, ...]) -> list[Unit]:
     return units
 
 
+_UNSAFE = re.compile(r"[^\w./-]+")
+
+
+def safe_id(name: str) -> str:
+    """A name without spaces and signs, which formats of runs could not hold."""
+    return _UNSAFE.sub("-", name).strip("-") or "document"
+
+
 def path_of(source: str, unit: Unit) -> Path:
     root = Path(source)
     return root if root.is_file() else root / unit.path

@@ -13,7 +13,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from math import ceil
 from pathlib import Path
 
 import msgspec
@@ -25,7 +24,8 @@ from assay.core.errors import AssayError, InputError
 from assay.core.files import write_atomic
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
-from assay.engines.indexed import is_indexed
+from assay.engines.indexed import is_current
+from assay.engines.running import BASELINES
 from assay.gold.log import open_log
 from assay.judging.pool import pool_path, read_pool
 from assay.reports.words import page_words
@@ -126,7 +126,7 @@ def _document_steps(answers: StartAnswers) -> list[StartStep]:
             StartStep(
                 key="index",
                 commands=(("index", name),),
-                is_done=is_here and is_indexed(corpus_named(name, None), None),
+                is_done=is_here and is_current(corpus_named(name, None), None),
             )
         )
     return found
@@ -165,7 +165,8 @@ def _can_try(answers: StartAnswers) -> list[str]:
     """The engines that can be asked one query: not the baselines."""
     path = Path(CONFIG_NAME)
     described = read_config(path).engines if path.exists() else {}
-    return [name for name in answers.engines if name in described or is_corpus(name)]
+    known = (name for name in answers.engines if name in described or is_corpus(name))
+    return [name for name in known if name not in BASELINES]
 
 
 def _first_query() -> str:
@@ -239,8 +240,8 @@ def _is_filled_in(file: Path) -> bool:
 
 
 def _depth(answers: StartAnswers) -> int:
-    """How deep to look into each engine, for at least about as many pairs as a judge has time for:
-    most of what two engines have on top is often the same."""
+    """How deep to look into each engine, for about as many pairs as a judge has time for: much of
+    what two engines have on top is often the same."""
     try:
         queries = (
             len(formats.read_gold(SET).queries) if SET.exists() else len(read_queries(QUERIES))
@@ -248,7 +249,7 @@ def _depth(answers: StartAnswers) -> int:
     except AssayError:
         queries = 20
     per_query = answers.pairs / max(queries, 1)
-    return max(1, ceil(per_query / (1 + 0.3 * (len(answers.engines) - 1))))
+    return max(1, round(per_query / (1 + 0.4 * (len(answers.engines) - 1))))
 
 
 def _results(engine: str) -> str:
@@ -278,10 +279,7 @@ def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
 
 
 def configure(engine: str, corpus: str) -> str:
-    """The name of an engine to compare. A Python file, an address or saved results get a table in
-    assay.toml; an indexed corpus and bm25 need none."""
-    if engine in (corpus, "bm25", "random") or is_corpus(engine):
-        return engine
+    """The name of an engine to compare, which gets a table in assay.toml."""
     from assay.workbench.project.init import Answers, engine_table
 
     path = Path(CONFIG_NAME)
@@ -293,10 +291,13 @@ def configure(engine: str, corpus: str) -> str:
         name, keys = proposed.name, proposed.table
     else:
         name, keys = engine_table(Answers(engine=engine, corpus=corpus))
+        name = Path(engine).stem if engine.endswith(".py") else name
     taken = 2
     while f"[engines.{name}]" in before:
         name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
     gold = "" if "[gold." in before else f'[gold.set]\npath = "{SET}"\n\n'
+    if corpus and "corpus =" not in keys:
+        keys += f"\ncorpus = {msgspec.json.encode(corpus).decode()}"
     write_atomic(path, f"{before}{gold}[engines.{name}]\n{keys}\n\n")
     return name
 

@@ -22,6 +22,7 @@ from assay.corpus.build import import_corpus as import_corpus
 from assay.corpus.citations import Resolved, cite
 from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
+from assay.corpus.importers.kinds import Options as Options
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.importers.kinds import guess_kind as guess_kind
 from assay.corpus.lookup import corpus_named as corpus_named
