@@ -95,7 +95,9 @@ def test_with_nothing_at_all(store: Store, tmp_path: Path, lang: str) -> None:
         assert answer.status_code == 200
         assert_sound(answer.text)
         assert "<code>assay " in answer.text, "it says how to fill the page"
-    assert client.get("/api/overview").json()["headline"] == "empty"
+    seen = client.get("/api/overview").json()
+    assert (seen["headline"], seen["sets"], seen["engines"]) == ("empty", [], [])
+    assert seen["waiting"]["total"] == 0
     assert client.get("/api/runs").json()["page"]["items"] == []
 
 
@@ -104,8 +106,12 @@ def test_a_set_that_waits_is_never_zero(store: Store, tmp_path: Path) -> None:
     client = local_client(
         Service(store=store, gold_sets={"gold-set": path}, home=tmp_path, clock=lambda: NOW)
     )
-    waiting = client.get("/api/overview").json()["waiting"]
-    assert waiting["rows"] > 0
+    seen = client.get("/api/overview").json()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    unapproved = sum(row.get("source") != "chair" for row in rows if "query" in row)
+    waiting = seen["waiting"]
+    assert waiting["rows"] == waiting["total"] == unapproved > 0
+    assert seen["sets"][0]["standing"]["right_to_left"]
     assert f'<div class="big">{waiting["total"]}</div>' in client.get("/").text
 
 
@@ -574,6 +580,10 @@ def test_what_is_not_there(service: Service, client: TestClient) -> None:
     assert client.get("/runs/jobs/nothing").status_code == 404
     assert client.get("/api/runs/jobs/nothing").status_code == 404
     assert client.get(f"/compare?a={run.id}&b={run.id}").status_code == 400
+    service.gold_sets["golden"] = golden_set(gold(service).parent)
+    other = kept(service, service.gold_sets["golden"], "g", ["d1"], ids=["k1"])
+    refused = client.get(f"/api/compare?a={run.id}&b={other.id}")
+    assert (refused.status_code, "a golden set and the other" in refused.text) == (400, True)
     assert client.get(f"/compare?a={run.id}&b=nothing").status_code == 404
     assert client.get(f"/api/compare?a={run.id}").status_code == 400
     assert client.get("/api/runs?limit=many").status_code == 400

@@ -27,7 +27,6 @@ from assay.workbench.judging.vote_totals import set_standing, uncounted
 from assay.workbench.judging.votes_to_labels import append_votes, count_new_votes
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
-from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import store_run, stored_run
 from assay.workbench.scoring.recording import record_here
 from assay.workbench.scoring.request import ScoreRequest
@@ -47,21 +46,6 @@ def gold(tmp_path: Path) -> Path:
 
 
 class TestOverview:
-    def test_nothing_at_all(self, store: Store, tmp_path: Path) -> None:
-        seen = overview(Service(store=store, home=tmp_path, clock=lambda: NOW))
-        assert (seen.headline, seen.sets, seen.engines, seen.waiting.total) == ("empty", [], [], 0)
-
-    def test_unapproved_rows_of_a_file_wait_without_a_queue(
-        self, store: Store, tmp_path: Path
-    ) -> None:
-        path = SAMPLES / "he" / "gold-set.jsonl"
-        seen = overview(Service(store=store, gold_sets={"g": path}, home=tmp_path))
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        unapproved = sum(row.get("source") != "chair" for row in rows if "query" in row)
-        assert seen.waiting.rows == unapproved > 0
-        assert seen.waiting.total == seen.waiting.rows
-        assert seen.sets[0].standing.right_to_left
-
     def test_what_waits_in_pool_and_votes(self, store: Store, gold: Path, tmp_path: Path) -> None:
         pairs = [("q0", f"n{n}") for n in range(4)]
         pool = Pool(pairs=tuple(PooledPair(query_id=q, doc_id=d) for q, d in pairs))
@@ -229,20 +213,6 @@ class TestComparing:
             "natural_language",
         }
         assert change.unjudged[1] == pytest.approx(1 / 10)
-
-    def test_what_cannot_be_compared(self, store: Store, gold: Path, tmp_path: Path) -> None:
-        service = served(store, tmp_path, gold)
-        run = kept(service, gold, "a", DOCS)
-        with pytest.raises(InputError, match="with itself"):
-            compare_runs(service, run.id, run.id)
-        with pytest.raises(InputError, match="no run"):
-            compare_runs(service, run.id, "nothing")
-        golden = golden_set(tmp_path)
-        other = kept(
-            replace(service, gold_sets={"golden": golden}), golden, "g", ["d1"], ids=["k1"]
-        )
-        with pytest.raises(InputError, match="golden"):
-            compare_runs(service, run.id, other.id)
 
     def test_one_query_side_by_side(self, store: Store, gold: Path, tmp_path: Path) -> None:
         service = served(store, tmp_path, gold)
