@@ -270,7 +270,7 @@ def test_slow_visitors_are_let_go(
     with small_server(monkeypatch) as upstream, nginx(tmp_path, upstream, **seconds) as port:
         with closing(visit_securely(port, sent)) as made:
             if sent == SLOW_READER:
-                time.sleep(3)
+                time.sleep(2)
             assert len(read_all(made)) < LONG
         assert answer_within(port, 0) == "here"
 
