@@ -106,6 +106,9 @@ PARTS = {
             "judging/test_adjudicate.py",
             "formats/test_votes_file.py",
             "judging/test_received.py",
+            "workbench/test_grading.py",
+            "review/test_before_log.py",
+            "gold/test_upgrade.py",
             "faults/test_machines.py",
         ),
     ),
@@ -121,7 +124,29 @@ PARTS = {
     ),
     "next": Part(
         ("judging/next.py",),
-        ("judging/test_next.py",),
+        ("judging/test_next.py", "evaluation/test_gates.py", "cli/test_commands.py"),
+    ),
+    "agreement": Part(
+        ("judging/agreement.py",),
+        ("judging/test_agreement.py", "evaluation/test_concordance.py", "judging/test_sample.py"),
+    ),
+    "comparison": Part(
+        ("evaluation/comparison.py",),
+        (
+            "evaluation/test_comparison.py",
+            "evaluation/test_deltas.py",
+            "evaluation/test_verdict_stability.py",
+            "evaluation/test_leaderboard.py",
+            "reports/test_rows_that_changed.py",
+        ),
+    ),
+    "answers": Part(
+        ("answers/check.py", "answers/measures.py", "answers/mentions.py", "answers/sources.py"),
+        (
+            "answers/test_answers.py",
+            "answers/test_answer_measures.py",
+            "workbench/test_answer_runs.py",
+        ),
     ),
     "bootstrap": Part(
         ("review/bootstrap.py",),

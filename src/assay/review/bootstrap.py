@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -124,8 +124,7 @@ def bootstrap(
         del groups  # of a large log they take as much memory as the append does
         if outcome.changed or rows.edited:
             more = {OTHER_CASES: others} if others else {}
-            at = now or datetime.now(UTC)
-            act = rows.log.act(BOOTSTRAP, who="bootstrap", kind="citation", at=at, more=more)
+            act = rows.log.act(BOOTSTRAP, who="bootstrap", kind="citation", at=now, more=more)
             rows.commit(act, lines)
         _dismiss_lost(rows.log, {row.id for row in gold_jsonl.rows(lines)}, now)
     return outcome
