@@ -192,6 +192,11 @@ def test_whether_the_law_on_top_is_wrong(
     assert outcome(question(**checks), *hits).confused is confused
 
 
+def test_a_negative_that_did_not_come_is_not_violated() -> None:
+    asked = question(expected_any=ONE, expected_none=[{"section": "7"}])
+    assert outcome(asked, other(1)).negative_violated is False
+
+
 def test_no_answer_and_a_failed_call_are_told_apart() -> None:
     asked = question(expected_any=ONE)
     missing = check_question(asked, None)
@@ -217,7 +222,7 @@ def test_limits_come_from_the_call_the_question_or_the_suite() -> None:
         2,
         0.5,
     )
-    for least in (float("nan"), float("inf"), -0.1, 60):
+    for least in (float("nan"), float("inf"), -0.1, 1.01, 60):
         with pytest.raises(UsageError, match=f"min_score is {least:g}, expected 0 to 1"):
             checks_of(plain, min_score=least)
     with_law = checks_of(question(confusion=[True, "Hallintolaki"]))

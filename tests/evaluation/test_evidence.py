@@ -134,6 +134,8 @@ def test_a_row_that_lacks_the_column_says_which_it_has() -> None:
     outcome = _checked({"row": "Vuosikate", "column": "TA 2023"}, [])
     assert "row Vuosikate (columns 2022, 2023) is on top instead of" in outcome.reason
     assert outcome.reason.endswith("row Vuosikate column TA 2023")
+    another = _checked({"row": "Toimintakate", "column": "2023"}, [])
+    assert "(columns" not in another.reason
 
 
 def test_without_a_column_the_whole_row_is_looked_through() -> None:
@@ -151,6 +153,9 @@ def test_what_the_engine_gives_as_its_cell_is_believed() -> None:
     place = {"row": "Vuosikate", "column": "2023"}
     assert _checked(place, [9999], metadata={"cell": cell}).passed
     assert not _checked(place, [3400], metadata={"cell": cell}).passed
+    share = {"column": "2023", "text": "12 %", "unit": "%"}
+    told = _checked(place, [3400], metadata={"cell": share})
+    assert "its column 2023 says 12 % and lacks" in told.reason
 
 
 def test_the_right_row_in_a_wrong_column_is_close() -> None:
