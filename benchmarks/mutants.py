@@ -65,14 +65,12 @@ PARTS = {
             "evaluation/test_decisive_results.py",
             "evaluation/test_measures.py",
             "evaluation/test_graded.py",
-            "evaluation/test_decisive_figures.py",
             "evaluation/test_decisive_edges.py",
         ),
     ),
     "statistics": Part(
         ("evaluation/statistics.py",),
         (
-            "evaluation/test_decisive_figures.py",
             "evaluation/test_decisive_edges.py",
             "evaluation/test_statistics.py",
         ),
@@ -81,7 +79,6 @@ PARTS = {
         ("evaluation/gates.py", "evaluation/gate_values.py"),
         (
             "evaluation/test_decisive_gates.py",
-            "evaluation/test_decisive_figures.py",
             "evaluation/test_decisive_edges.py",
             "evaluation/test_gates.py",
             "evaluation/test_expectations.py",
@@ -95,7 +92,6 @@ PARTS = {
             "evaluation/test_decisive_answers.py",
             "evaluation/test_golden_checks.py",
             "evaluation/test_golden_figures.py",
-            "evaluation/test_decisive_figures.py",
         ),
     ),
     "votes": Part(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +14,9 @@ from assay.core.results import GradedResults
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
 from assay.evaluation import gate_values, statistics
-from assay.evaluation.gates import Gate, decide, gate_mistake
-from assay.evaluation.graded import default_measures, evaluate, graded_results, top_of_run
-from assay.evaluation.measures import did_you_mean, suite_of
+from assay.evaluation.gates import Gate, decide
+from assay.evaluation.graded import evaluate, graded_results, top_of_run
+from assay.evaluation.measures import did_you_mean
 
 VALUES = np.random.default_rng(5).uniform(size=(30, 2))
 
@@ -114,14 +113,6 @@ def test_the_top_of_a_run(keep: int | None, kept: str) -> None:
     assert evaluate(run, gold_of(q="x", r="x"), ["RR"]).score("q", "RR").value == 1
 
 
-def test_a_suite_counts_from_the_grades_of_its_rubric() -> None:
-    assert default_measures(gold_of(1, q="x"))[0] == "RR"
-    assert default_measures(gold_of(2, q="x"))[0] == "RR(rel=2)"
-    assert default_measures(gold_of(2, q="x"), relevant=2, high=3)[:4] == (
-        "RR(rel=3)", "nDCG@10", "nDCG@5", "P(rel=2)@5")  # fmt: skip
-    assert suite_of(1, 1, graded=False)[0] == "RR"
-
-
 # ── what a gate is held against ───────────────────────────────────────────────────────────────────
 
 
@@ -169,31 +160,6 @@ def test_a_change_is_over_the_queries_that_both_have() -> None:
 @pytest.mark.parametrize(("cutoff", "share"), [(1, 0), (2, 0.5), (9, 0.5)])
 def test_how_much_of_the_top_is_judged(cutoff: int, share: float) -> None:
     assert gate_values.judged_share(measured().per_query[1], cutoff) == share
-
-
-@pytest.mark.parametrize(
-    ("gate", "problem"),
-    [
-        ({"max_drop": 0.1, "no_worse_than": 0.1}, "give one of them"),
-        ({"worst_case": True, "min_queries": 3}, "there is none"),
-        ({"minimum": 0.5, "unjudged": "wrong"}, "left out, not 'wrong'"),
-        ({"minimum": 0.5, "slice": ""}, "slice is empty"),
-        ({"minimum": 0.5, "min_queries": 0}, "1 or more, not 0"),
-    ],
-)
-def test_a_gate_that_makes_no_sense_says_why(gate: dict[str, Any], problem: str) -> None:
-    assert problem in gate_mistake(Gate(measure="RR", **gate))
-
-
-def test_a_gate_with_too_little_evidence_says_what_is_needed() -> None:
-    def said(**given: Any) -> tuple[str, str]:
-        (check,) = decide(measured(), [Gate(measure="P@5", minimum=0.1, **given)]).checks
-        return check.status, check.message
-
-    status, message = said(min_queries=4)
-    assert (status, "3 queries, 4 needed" in message) == ("inconclusive", True)
-    status, message = said(min_judged=0.5)  # a third, a half and a third of the three lists
-    assert (status, "39% of the top 5 is judged, 50% needed" in message) == ("inconclusive", True)
 
 
 @pytest.mark.parametrize(

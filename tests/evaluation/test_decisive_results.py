@@ -17,6 +17,7 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_fra
 from assay.evaluation import statistics
 from assay.evaluation.graded import default_measures, evaluate, graded_results
 from assay.evaluation.measures import (
+    MEASURES,
     JudgedHits,
     Measure,
     is_external,
@@ -91,7 +92,7 @@ EVERY = [
     "nDCG", "nDCG@1", "nDCG@3", "nDCG(gain=exp2)@3", "nDCG(gain=exp2)", "P@1", "P@3", "P(rel=2)@5",
     "R@1", "R@3", "R(rel=2)@5", "RR", "RR@2", "RR(rel=2)", "AP", "AP@3", "AP(rel=2)", "Success@1",
     "Success@3", "Success(rel=2)@2", "Judged", "Judged@3", "Bpref", "Bpref(rel=2)", "RBP", "RBP@3",
-    "RBP(p=0.5)", "RBP(rel=2)", "RBP(p=0.5,rel=1)@2", "ERR", "ERR@2", "ERR(max=5)",
+    "RBP(p=0.5)", "RBP(rel=2)", "RBP(p=0.5,rel=1)@2", "ERR", "ERR@2", "ERR(max=1)", "ERR(max=5)",
 ]  # fmt: skip
 
 
@@ -116,6 +117,7 @@ def test_every_measure_is_its_formula(seed: int) -> None:
                 hand = by_hand(parse_measure(text), ranking, grades[name], highest)
                 assert found == pytest.approx(hand, abs=1e-12), (name, text)
     assert sum(sheet.score(name, "P@1").value is not None for name in rankings) >= 3
+    assert {parse_measure(text).name for text in EVERY} == set(MEASURES)
 
 
 def test_what_rbp_could_still_gain() -> None:
@@ -145,7 +147,7 @@ def test_what_rbp_could_still_gain() -> None:
         ("RBP(p=.5)", "RBP(p=0.5)"), ("RBP(rel=1,p=0.8)", "RBP(rel=1)"), ("RBP(rel=1,p=0.5)",
                                                                         "RBP(p=0.5,rel=1)"),
         ("ERR(max=99)", "ERR(max=99)"), ("P(rel=999999)@1", "P(rel=999999)@1"),
-        ("P@1000000000", "P@1000000000"), ("P()@5", "P@5"),
+        ("P@1000000000", "P@1000000000"), ("P()@5", "P@5"), ("MRR(rel=2)", "RR(rel=2)"),
     ],
 )  # fmt: skip
 def test_a_name_is_read_in_any_spelling(text: str, read: str) -> None:
@@ -173,7 +175,9 @@ def test_a_name_is_read_in_any_spelling(text: str, read: str) -> None:
         ("P(rel)@5", "measure 'P(rel)@5': unknown parameter 'rel'"),
         ("P(rel=1,rel=2)@5", "measure 'P(rel=1,rel=2)@5': unknown parameter 'rel=2'"),
         ("P(dcg=log2)@5", "measure 'P(dcg=log2)@5': unknown parameter 'dcg=log2'"),
-        ("nothing", "unknown measure 'nothing'"),
+        ("P(rel=two)@5", "measure 'P(rel=two)@5': rel=two is not a whole number from 1"),
+        ("nothing", "unknown measure 'nothing'"), ("", "unknown measure ''"),
+        ("nDCG@-1", "unknown measure 'nDCG@-1'"), ("nDCG@ten", "unknown measure 'nDCG@ten'"),
     ],
 )  # fmt: skip
 def test_a_name_that_cannot_be_read_says_why(text: str, said: str) -> None:

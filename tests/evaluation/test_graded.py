@@ -459,14 +459,6 @@ def test_the_residual_of_rbp_by_hand() -> None:
     assert found["nDCG@2"].residual is None
 
 
-def test_what_was_judged_on_request_is_told_apart() -> None:
-    sources = ["pool, gold next", "pool"]
-    judged = judgment_frame(["q", "q"], ["a", "b"], [1, 0], source=sources)
-    gold = GoldSet(name="g", queries=(Query(id="q", text="q"),), judgments=judged)
-    results = graded_results(engine_run(q=["a", "b", "c"]), gold, ["RR"])
-    assert results.per_query[0].asked == ["a"]
-
-
 def test_figures_come_by_wording() -> None:
     wordings = {"a": "lawyer", "b": "lay", "c": "lay"}
     queries = tuple(Query(id=id, text=id, wording=wording) for id, wording in wordings.items())
