@@ -468,6 +468,7 @@ class Watcher:
 
     def pytest_collection_finish(self, session: Any) -> None:
         limit = self._limit
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]  # tests of our plugin start pytest
         if len(os.listdir("/proc/self/task")) > 1:  # a fork would wait for them for ever
             self._say(f"{BROKEN}tests start threads when they are loaded")
         for mutant in self._chosen:

@@ -215,6 +215,7 @@ def test_a_gate_names_the_query_that_makes_its_interval_doubtful() -> None:
     [
         ({"max_drop": 0.02, "significance": 0.05}, 30, "run again on 30 queries; it takes at"),
         ({"no_worse_than": 0.02}, 30, "no_worse_than = 0.02 with significance 0.05 cannot clear"),
+        ({"max_drop": 0.02, "significance": 0.05}, 1, "run again on 1 query; it takes at"),
         ({"max_drop": 0.02, "significance": 0.05}, 40, ""),
         ({"max_drop": 0.02}, 5, ""),
         ({"no_worse_than": 0.05}, 33, ""),
