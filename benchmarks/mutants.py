@@ -122,10 +122,6 @@ PARTS = {
         ("judging/next.py",),
         ("judging/test_next.py", "evaluation/test_gates.py", "cli/test_commands.py"),
     ),
-    "agreement": Part(
-        ("judging/agreement.py",),
-        ("judging/test_agreement.py", "evaluation/test_concordance.py", "judging/test_sample.py"),
-    ),
     "comparison": Part(
         ("evaluation/comparison.py",),
         (

@@ -392,6 +392,13 @@ def test_a_section_after_another_act_is_that_of_its_passage() -> None:
     assert entry.citations[2].retrieved == "retrieved"
 
 
+def test_law_that_the_question_names_needs_no_passage() -> None:
+    said = "Hallintolain 5 § ja saaristokuntalain 33 §:n 2 momentti pätevät, 34 § ei."
+    asked = "Mitä sanovat hallintolain 5 § ja saaristokuntalain 33 §?"
+    found = checked(said, ["Muuta."], question=asked, corpus="island").citations
+    assert [one.retrieved for one in found] == ["question", "question", "neither"]
+
+
 def test_required_authorities_tell_search_from_writing() -> None:
     ids = [f"9001/2031:fin@20330042:{place}" for place in ("33:2", "33:4", "34:1", "9:1")]
     gold = assay.GoldSet.from_dict({"1": dict.fromkeys(ids, 2)}, queries={"1": "Miten?"})
@@ -481,6 +488,8 @@ def test_a_marker_like_the_ids_of_others_that_no_passage_has_is_not_found() -> N
         ("[harbour_act:1:1]", "found"),
         ("[harbour_act:77:1]", "not_found"),
     ]
+    joined = checked("A [harbour_act:1:1; harbour_act:2:1]. B [harbour_act:1:1, sic].", passages)
+    assert [one.exists for one in joined.citations] == ["found"]
 
 
 def test_a_wrong_chapter_or_a_range_with_a_missing_end_is_said() -> None:

@@ -228,6 +228,24 @@ def test_other_tests_come_on_request() -> None:
     assert None not in (asked.p_wilcoxon, asked.p_bh)
 
 
+@pytest.mark.parametrize(("judgments", "said"), [(9, "in common"), (0, "nothing is judged yet")])
+def test_results_without_a_common_query_are_not_compared(judgments: int, said: str) -> None:
+    before, after = (
+        msgspec.structs.replace(
+            each,
+            per_query=each.per_query[part],
+            receipt=msgspec.structs.replace(
+                each.receipt, gold=msgspec.structs.replace(each.receipt.gold, judgments=judgments)
+            ),
+        )
+        for each, part in zip(
+            _moved({"ndcg@10": UNSURE}), (slice(None, 4), slice(4, None)), strict=True
+        )
+    )
+    with pytest.raises(InputError, match=rf"{said}($|\n)"):
+        compare([before, after], ["a", "b"])
+
+
 def test_the_primary_measure_can_be_chosen_and_has_to_be_there() -> None:
     before, after = _moved({"ndcg@10": UNSURE, "p@5": SURE})
     assert compare([before, after], ["a", "b"], primary="P@5").headline == "p@5"
