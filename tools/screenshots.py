@@ -34,7 +34,7 @@ from assay.workbench.judging import rulings
 from assay.workbench.project import people
 from assay.workbench.project.demo import ENGLISH, FINNISH, HEBREW, inside, prepare
 from assay.workbench.project.service import Service, gold_path, open_service
-from assay.workbench.review.queue import pending
+from assay.workbench.review.queue import pending_items
 
 DAY = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
 PASSWORD = "correct horse battery"
@@ -115,7 +115,7 @@ def pictures(service: Service, language: str, invitation: str) -> list[Picture]:
     runs = [run for run in service.store.runs(limit=50) if run.gold == "opinions"]
     newest = {run.engine: run.id for run in reversed(runs)}
     two = urlencode({"a": newest["bm25"], "b": newest["assay"]})
-    items = pending(service)
+    items = pending_items(service)
     row = next(item.id for item in items if item.kind != "judgment")
     suggestion = next(item.id for item in items if item.kind == "judgment")
     ruled = f"{quote(dispute.query_id)}?{urlencode({'doc': dispute.doc_id})}"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.judging.spot_checks import ErrorRate, Stratum, clopper_pearson, overall
+from assay.evaluation.statistics import clopper_pearson
+from assay.judging.spot_checks import ErrorRate, Stratum, overall
 from kit.commands import Assay
 from kit.sets import labels, write_packet, write_set
 
@@ -119,7 +120,7 @@ def test_pairs_that_were_not_drawn_and_checks_by_the_same_judge(
     ],
 )
 def test_the_interval_of_one_grade(wrong: int, n: int, low: float, high: float) -> None:
-    assert clopper_pearson(wrong, n) == pytest.approx((low, high), abs=1e-6)
+    assert clopper_pearson(wrong, n, 0.95) == pytest.approx((low, high), abs=1e-6)
 
 
 def _parts(counts: list[tuple[int, int, int]]) -> list[Stratum]:
@@ -132,7 +133,7 @@ def _parts(counts: list[tuple[int, int, int]]) -> list[Stratum]:
 
 def test_one_grade_alone_has_the_plain_interval() -> None:
     rate = overall(_parts([(500, 20, 5)]))
-    assert (rate.value, rate.interval) == (0.25, pytest.approx(clopper_pearson(5, 20)))
+    assert (rate.value, rate.interval) == (0.25, pytest.approx(clopper_pearson(5, 20, 0.95)))
     assert overall(_parts([(500, 0, 0)])).value is None
 
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from assay.store import Store
-from assay.web.access import ROLES, Access, GuardedRoute
+from assay.web.access import ROLES, Access, AppRoute
 from assay.web.app import TABLES, create_app
 from assay.workbench.project import people
 from assay.workbench.project.service import Service
@@ -82,7 +82,7 @@ def visit(
     return arrive
 
 
-def call(client: TestClient, row: GuardedRoute, method: str) -> str:
+def call(client: TestClient, row: AppRoute, method: str) -> str:
     """allowed, or how it was refused."""
     path = re.sub(r"{\w+(:\w+)?}", "x", row.path)
     answer = client.request(method, path, json={} if row.is_api and method != "GET" else None)
@@ -98,7 +98,7 @@ def call(client: TestClient, row: GuardedRoute, method: str) -> str:
 @pytest.mark.parametrize(
     ("row", "method"), CALLS, ids=[f"{method} {row.path}" for row, method in CALLS]
 )
-def test_every_cell(visit: Visit, row: GuardedRoute, method: str, caller: str) -> None:
+def test_every_cell(visit: Visit, row: AppRoute, method: str, caller: str) -> None:
     least = -1 if row.role == "anyone" else ROLES.index(row.role)
     rank = ROLES.index(caller) if caller in ROLES else -1
     expected = rank >= least or caller == row.key
@@ -109,7 +109,7 @@ def test_every_cell(visit: Visit, row: GuardedRoute, method: str, caller: str) -
 @pytest.mark.parametrize(
     "row", [row for row in ROWS if "POST" in row.methods], ids=lambda row: row.path
 )
-def test_every_change_needs_the_token(visit: Visit, row: GuardedRoute) -> None:
+def test_every_change_needs_the_token(visit: Visit, row: AppRoute) -> None:
     client = visit("admin")
     del client.headers["x-csrf-token"]
     assert call(client, row, "POST") == "refused"

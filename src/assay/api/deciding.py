@@ -269,7 +269,7 @@ def compare(
 
 
 def _names(engines: list[str]) -> list[str]:
-    """Two of one name are told apart by their place."""
+    """The names of the engines, numbered if two are the same."""
     if len(set(engines)) == len(engines):
         return engines
     return [f"{engine} ({place})" for place, engine in enumerate(engines, start=1)]

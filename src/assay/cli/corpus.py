@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import CORPUS, On
-from assay.cli.output import Json, emit, progress_bar, say, tell
+from assay.cli.output import Json, emit, progress_bar, say, tell, warn
 from assay.core.errors import UsageError
 
 app = typer.Typer(help="Corpora: import, inspect, check, freeze.", no_args_is_help=True)
@@ -75,7 +75,7 @@ def import_(
         say(f"with the options of the last import: {listed}")
     elif before is not None and not is_same:
         was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
-        say(f"replacing {name} ({was})", style="yellow")
+        warn(f"replacing {name} ({was})")
     with progress_bar() as tick:
         done = corpora.import_corpus(
             kind,
@@ -89,9 +89,9 @@ def import_(
     emit(done, lambda: listing.import_summary(done), json=json)
     problems = corpora.corpus_problems(name)
     for problem in problems[:20]:
-        say(f"{problem.code}: {problem.where}: {problem.reason}", style="yellow")
+        warn(f"{problem.code}: {problem.where}: {problem.reason}")
     if len(problems) > 20:
-        say(f"{len(problems) - 20:,} more: assay corpus check {name}", style="yellow")
+        warn(f"{len(problems) - 20:,} more: assay corpus check {name}")
 
 
 def _pair(text: str) -> tuple[str, str]:

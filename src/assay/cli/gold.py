@@ -7,7 +7,7 @@ labels are in `gold_votes.py`, `judge` in `machine.py`, and those of the review 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,14 +22,12 @@ from assay.cli.options import (
     StoreUrl,
     opened,
 )
-from assay.cli.output import Json, emit, put, say, searching, tell
+from assay.cli.output import Json, emit, put, say, searching, tell, warn
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.core.results import Pair
     from assay.workbench.judging.pool import PoolRequest
     from assay.workbench.judging.set_edits import ChangedSet, LocatedQuery
-    from assay.workbench.review.suggestions import AskedPair
 
 # ── `assay gold agreement` and `assay gold export` ────────────────────────────────────────────────
 
@@ -72,7 +70,7 @@ def agreement(
         say(f"written to {output}")
     emit(agreed, lambda: agreement_page(agreed), json=json)
     if stale := stale_count(dataset):
-        say(stale, style="yellow")
+        warn(stale)
 
 
 def export(
@@ -97,7 +95,7 @@ def export(
     say(f"{counted(done.pairs, 'pair')} for {to}")
     if done.without_text:
         missing = counted(done.without_text, "pair")
-        say(f"the corpus does not have the documents of {missing}", style="yellow")
+        warn(f"the corpus does not have the documents of {missing}")
 
 
 # ── `assay gold packet` ───────────────────────────────────────────────────────────────────────────
@@ -146,7 +144,7 @@ def packet(
     )
     emit(packed, lambda: listing.nonzero_values(packed, notes=""), json=json)
     for note in packed.notes:
-        say(note, style="yellow")
+        warn(note)
     if not packed.pairs:
         whose = f" for {packed.judge}" if packed.judge else ""
         say(f"nothing is left to judge{whose}: no file was written")
@@ -239,9 +237,9 @@ def validate(
     counts = f"{counted(errors, 'error')}, {counted(flags, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
     for warning in gold_sets.log_warnings(dataset):
-        say(warning, style="yellow")
+        warn(warning)
     if note:
-        say(f"note: the set is {note}", style="yellow")
+        warn(f"note: the set is {note}")
     if errors:
         sys.exit(2)
     if strict and flags:
@@ -257,7 +255,7 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
     stats = gold_sets.gold_stats(dataset)
     emit(stats, lambda: listing.stats_table(stats), json=json)
     if stale := gold_sets.stale_count(dataset):
-        say(stale, style="yellow")
+        warn(stale)
 
 
 @app.command()
@@ -341,20 +339,16 @@ def next_(
         next.write_pairs(decision, output)
         say(f"{len(decision.pairs)} pairs written to {output}")
     if queue is not None:
-        pairs = _suggested_pairs(decision.pairs[:limit])
+        pairs = [
+            suggestions.AskedPair(
+                query_id=pair.query_id, doc_id=pair.doc_id, narrowing=pair.narrowing
+            )
+            for pair in decision.pairs[:limit]
+        ]
         with open_service(store, gold=[queue]) as service:
             new = suggestions.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(decision, lambda: listing.decision_page(decision, limit), json=json)
-
-
-def _suggested_pairs(pairs: Sequence[Pair]) -> list[AskedPair]:
-    from assay.workbench.review.suggestions import AskedPair
-
-    return [
-        AskedPair(query_id=pair.query_id, doc_id=pair.doc_id, narrowing=pair.narrowing)
-        for pair in pairs
-    ]
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import CORPUS, GoldFile
-from assay.cli.output import Json, emit, say, tell
+from assay.cli.output import Json, emit, say, tell, warn
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -95,37 +95,32 @@ def _say_merged(merged: MergeOutcome) -> None:
     if merged.without_grade:
         say(f"skipped {counted(merged.without_grade, 'row')} without a grade")
     if merged.outdated:
-        say(
+        warn(
             f"skipped {counted(merged.outdated, 'row')} with a vote that the judge has changed "
-            "since; to restore it, give the row a time in `at`",
-            style="yellow",
+            "since; to restore it, give the row a time in `at`"
         )
     if merged.stale:
-        say(
-            f"{counted(merged.stale, 'vote')} on documents that have changed since they were read",
-            style="yellow",
-        )
+        warn(f"{counted(merged.stale, 'vote')} on documents that have changed since they were read")
     if merged.second:
         verb = "needs" if merged.second == 1 else "need"
-        say(
+        warn(
             f"{counted(merged.second, 'pair')} {verb} a second judge: the first was unsure; "
-            "assay gold pool assigns one",
-            style="yellow",
+            "assay gold pool assigns one"
         )
     _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
 
 
 def _say_edited(sentence: str) -> None:
     if sentence:
-        say(f"{sentence}; the edit is kept", style="yellow")
+        warn(f"{sentence}; the edit is kept")
 
 
 def _say_left_out(sentences: list[str]) -> None:
     for sentence in sentences[:LEFT_OUT]:
-        say(f"rejected: {sentence}", style="yellow")
+        warn(f"rejected: {sentence}")
     if len(sentences) > LEFT_OUT:
         more = len(sentences) - LEFT_OUT
-        say(f"rejected: {more} more; --json lists all of them", style="yellow")
+        warn(f"rejected: {more} more; --json lists all of them")
 
 
 def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) -> None:
@@ -139,13 +134,10 @@ def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) ->
     if by_machine:
         verb = "rests" if by_machine == 1 else "rest"
         labels = counted(by_machine, "label")
-        say(f"provisional: {labels} {verb} on machines alone", style="yellow")
+        warn(f"provisional: {labels} {verb} on machines alone")
     if waiting:
         verb = "needs" if waiting == 1 else "need"
-        say(
-            f"{counted(waiting, 'pair')} {verb} a ruling: assay gold adjudicate {gold}",
-            style="yellow",
-        )
+        warn(f"{counted(waiting, 'pair')} {verb} a ruling: assay gold adjudicate {gold}")
 
 
 def policy(
@@ -192,10 +184,9 @@ def policy(
     if view.overruled:
         rulings = counted(view.overruled, "ruling")
         verb = "has" if view.overruled == 1 else "have"
-        say(
+        warn(
             f"{rulings} {verb} no effect under this policy; to let rulings decide: "
-            f"assay gold policy {view.gold} adjudicated",
-            style="yellow",
+            f"assay gold policy {view.gold} adjudicated"
         )
     _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
 
@@ -266,10 +257,9 @@ def _print_rulings(done: RulingOutcome, *, json: bool) -> None:
     _say_left_out(done.left_out)
     _say_edited(done.edited)
     if done.overruled:
-        say(
+        warn(
             f"{counted(done.overruled, 'ruling')} without effect under the policy {done.policy}; "
-            f"to let rulings decide: assay gold policy {done.gold} adjudicated",
-            style="yellow",
+            f"to let rulings decide: assay gold policy {done.gold} adjudicated"
         )
     _say_standing(done.gold, 0, 0, done.open)
     if done.left_out:
@@ -304,10 +294,9 @@ def sample(
         if checked.waiting:
             say(f"{checked.waiting} of {checked.drawn} pairs have no judgment yet")
         if checked.own:
-            say(
+            warn(
                 f"{checked.own} pairs were checked by the judge who made the label: "
-                "they measure the judge's consistency, not whether the label is right",
-                style="yellow",
+                "they measure the judge's consistency, not whether the label is right"
             )
         return
     refuse_outputs(output)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options import CORPUS, GoldFile
-from assay.cli.output import Json, emit, progress_bar, put, say
+from assay.cli.output import Json, emit, progress_bar, put, say, warn
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _say_end(done: JudgingOutcome, plan: JudgingPlan) -> None:
     from assay.core.types import counted
 
     for pair in done.unusable:
-        say(f"no vote on {pair.doc_id} for {pair.query_id}: {pair.why}", style="yellow")
+        warn(f"no vote on {pair.doc_id} for {pair.query_id}: {pair.why}")
     kept = f"{counted(done.votes, 'vote')} kept, {counted(done.left, 'pair')} left"
     if done.stopped:
         worst = done.stopped in ("outage", "refused", "unusable")
@@ -211,7 +211,7 @@ def _announce(what: str, plan: WritingPlan | JudgingPlan) -> None:
     machine = plan.machine
     say(f"to be sent: {what}, to {machine.host}, model {machine.model}", style="bold")
     if machine.base_url.startswith("http:"):
-        say("the connection is not encrypted (http)", style="yellow")
+        warn("the connection is not encrypted (http)")
 
 
 def _show_prompt(messages: Iterable[Any]) -> None:

@@ -48,7 +48,7 @@ GOLD_SET = Path("gold-set.jsonl")
 
 
 def a_number(value: float | None) -> float | None:
-    """As a callback of an option: "nan" is a float to Python, and no limit to anybody."""
+    """A callback that refuses "nan" and "inf" as values of an option."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is not a number")
     return value

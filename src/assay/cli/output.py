@@ -53,7 +53,7 @@ def emit(answer: Any, render: Callable[[], Any], *, json: bool) -> None:
 
 
 def tell(answer: Any, sentence: str, *, json: bool, style: str = "dim") -> None:
-    """What a command did that has no data to show: JSON for programs, a sentence for people."""
+    """Print the outcome of a command that has no data: JSON for programs, a sentence for people."""
     if json:
         emit(answer, lambda: "", json=True)
     else:
@@ -86,6 +86,11 @@ def show(renderable: Any) -> None:
 def say(message: str, *, style: str = "dim") -> None:
     """Progress, warnings and errors to stderr."""
     _console(stderr=True).print(message, style=style, soft_wrap=True)
+
+
+def warn(message: str) -> None:
+    """Print a warning to stderr."""
+    say(message, style="yellow")
 
 
 def _console(**options: Any) -> Console:

@@ -21,7 +21,7 @@ from assay.cli.options import (
     is_named,
     opened,
 )
-from assay.cli.output import Json, emit, put, say, searching, show, tell
+from assay.cli.output import Json, emit, put, say, searching, show, tell, warn
 from assay.core import extras
 from assay.core.errors import AssayError, UsageError
 
@@ -116,7 +116,7 @@ def init(
 
 
 def _with_engine(ask: bool, answers: Answers, engine: str) -> Answers:
-    """One that is found; of a baseline, what it searches is asked too where nothing says it."""
+    """The answers with an engine that exists; for a baseline, also ask for its corpus."""
     from msgspec.structs import replace
 
     from assay.workbench.project.init import asks_for_corpus, check_engine
@@ -253,7 +253,7 @@ def backup(
     done = make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes)
     emit(done, lambda: listing.key_values(done), json=json)
     if done.left_out:
-        say("A backup holds only data. Other files were left out.", style="yellow")
+        warn("A backup holds only data. Other files were left out.")
 
 
 def restore(
@@ -271,7 +271,7 @@ def restore(
     done = restore_backup(file, to, store=store)
     emit(done, lambda: listing.key_values(done), json=json)
     for path in done.outside:
-        say(f"A file from outside the project is now in {path}", style="yellow")
+        warn(f"A file from outside the project is now in {path}")
 
 
 # ── `assay demo` ──────────────────────────────────────────────────────────────────────────────────
@@ -364,7 +364,7 @@ def _score_sample(output: Path, *, json: bool) -> None:
 
 
 def _show_bad_answer() -> None:
-    """One generated answer of the samples, with what is wrong in it."""
+    """Show one generated answer of the samples, with its faults."""
     from assay.reports.answers import card
     from assay.workbench.project.demo import bad_answer
 
@@ -578,7 +578,7 @@ def invite(
         others = dealt_to_others(service, link.name, known)
     if others:
         sentence = page_words("en", "people")["not_dealt"]
-        say(sentence.format(name=link.name, names=", ".join(others)), style="yellow")
+        warn(sentence.format(name=link.name, names=", ".join(others)))
     _print_link(name, address, link.token, json=json)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.options import StoreUrl, a_number, opened
-from assay.cli.output import Json, emit, say, tell
+from assay.cli.output import Json, emit, say, tell, warn
 from assay.core.errors import UsageError
 
 # ── `assay explain` ───────────────────────────────────────────────────────────────────────────────
@@ -34,7 +34,7 @@ def explain(
         json=json,
     )
     if found_explanation.note:
-        say(f"Gold set {found_explanation.note}.", style="yellow")
+        warn(f"Gold set {found_explanation.note}.")
 
 
 # ── `assay export` ────────────────────────────────────────────────────────────────────────────────

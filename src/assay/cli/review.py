@@ -27,7 +27,7 @@ from assay.cli.options import (
     is_named,
     opened,
 )
-from assay.cli.output import Json, emit, put, say, show, tell
+from assay.cli.output import Json, emit, put, say, show, tell, warn
 from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
@@ -291,10 +291,9 @@ def backlog(
         figures, problems, lost = None, [], 0  # only external backlogs so far
     _show(figures, external, json=json)
     if lost:
-        say(
+        warn(
             f"warning: {lost} pending suggestions are for queries that are no longer in their "
-            "gold set; remove them with assay gold withdraw",
-            style="yellow",
+            "gold set; remove them with assay gold withdraw"
         )
     for problem in problems:
         say(problem, style="red")
@@ -302,7 +301,7 @@ def backlog(
         try:
             notify(webhook, figures, problems)
         except AssayError as error:  # the limit decides the exit code, with or without the notice
-            say(f"warning: {error}", style="yellow")
+            warn(f"warning: {error}")
     if problems:
         sys.exit(1)
     if any(table.status == "failed" for table in external.values()):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.options import CORPUS, On
-from assay.cli.output import Json, emit, progress_bar, put, say, searching
+from assay.cli.output import Json, emit, progress_bar, put, say, searching, warn
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def score(
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
         refuse_outputs(baseline)
     elif baseline is not None and not baseline.exists():
-        say(Words(language)("command.no_baseline", path=baseline), style="yellow")
+        warn(Words(language)("command.no_baseline", path=baseline))
     request = ScoreRequest(
         dataset=dataset,
         search_module=search_module,
@@ -205,7 +205,7 @@ def _score_and_write(
     words = Words(language)
     for warning in scored.warnings:
         text = words.translated("warnings", warning)
-        say(words("command.warning", warning=text), style="yellow")
+        warn(words("command.warning", warning=text))
     answer = to_json(scored.results) if json else None
     emit(answer, lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:
@@ -217,7 +217,7 @@ def _score_and_write(
         say(kept)
     if scored.failed:
         if recorded:
-            say(words("command.baseline_left", path=request.baseline), style="yellow")
+            warn(words("command.baseline_left", path=request.baseline))
         sys.exit(4)
     return scored.results
 
@@ -238,7 +238,7 @@ def _record_baseline(
     recorded = update_baseline(results, path, by=by, why=why, **write)
     say(baseline_line(results, path, recorded, is_first=is_first, words=words))
     if not why:
-        say(words("command.baseline_no_why"), style="yellow")
+        warn(words("command.baseline_no_why"))
 
 
 def _leave_with(verdict: Verdict | None, *, recorded: bool, words: Words) -> None:
@@ -254,7 +254,7 @@ def _leave_with(verdict: Verdict | None, *, recorded: bool, words: Words) -> Non
     if verdict.status == "fail":
         say(words("command.gates_failed", names=names), style="red")
     else:
-        say(words("command.gates_inconclusive", names=names), style="yellow")
+        warn(words("command.gates_inconclusive", names=names))
         if recorded:
             return
     sys.exit(EXIT[verdict.status])
@@ -350,7 +350,7 @@ def run(
 
 
 def _warn(warning: str) -> None:
-    say(f"warning: {warning}", style="yellow")
+    warn(f"warning: {warning}")
 
 
 def _say_how_to_compare(
@@ -365,7 +365,7 @@ def _say_how_to_compare(
 def _run_with_progress(
     run: Callable[[Callable[[Outcome, int], None]], list[Outcome]],
 ) -> list[Outcome]:
-    """With a bar and a line for every pair that is done."""
+    """Run with a progress bar and a line for every finished pair."""
     with progress_bar() as tick:
         seen: list[Outcome] = []
 

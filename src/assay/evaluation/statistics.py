@@ -163,9 +163,10 @@ def rate_interval(successes: int, n: int, *, level: float = 0.95, exact: bool = 
     return Interval(low=low, high=high, n=n, level=level)
 
 
-def clopper_pearson(successes: int, n: int, level: float) -> tuple[float, float]:
+def clopper_pearson(successes: float, n: float, level: float) -> tuple[float, float]:
+    """The exact interval of a rate, from 0 to 1 where n is 0; an effective n may be a fraction."""
     tail = (1 - level) / 2
-    low = beta_quantile(tail, successes, n - successes + 1) if successes else 0.0
+    low = beta_quantile(tail, successes, n - successes + 1) if successes > 0 else 0.0
     high = beta_quantile(1 - tail, successes + 1, n - successes) if successes < n else 1.0
     return low, high
 

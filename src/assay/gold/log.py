@@ -232,8 +232,8 @@ class Log:
         self._append([*map(self._by_id, first), *acts], is_new)
 
     def open_draft(self) -> None:
-        """For a set without a log, under its lock: compute the first lines of the log without
-        writing them, so that the first act can name the acts that it replaces."""
+        """Compute the first lines of a new log without writing them, so that the first act can name
+        the acts that it replaces. The caller has the set's lock."""
         if not self.path.exists():
             self._draft = self._first_lines()
             self._start_over(self._draft)
@@ -265,7 +265,7 @@ class Log:
         file, and the acts of an earlier version, which it kept elsewhere."""
         self.earlier.ask_store()
         digest, rows = first_rows(
-            self.dataset, {row for act in self.earlier.acts for row in _keys(act)}
+            self.dataset, {row.key for act in self.earlier.acts for row in act.rows}
         )
         begun = self.act(
             BEGIN,
@@ -399,7 +399,3 @@ def votes_since(dataset: Path, content: bytes) -> int | None:
     actions = (b'"action":"vote"', b'"action":"rule"', b'"action":"withdraw"')
     end = lines.find(b"\n", place)
     return sum(lines.count(action, end) for action in actions)
-
-
-def _keys(act: Act) -> Iterator[tuple[str, str]]:
-    return (change.key for change in act.rows)

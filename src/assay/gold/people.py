@@ -27,16 +27,9 @@ _HEADER = """\
 """
 
 
-def project_of(dataset: Path) -> Path:
-    """The folder of the project that a set belongs to: the nearest with an assay.toml, else the
-    set's own."""
-    folder = dataset.resolve().parent
-    return next((one for one in (folder, *folder.parents) if (one / CONFIG).is_file()), folder)
-
-
 def people_files(dataset: Path) -> list[Path]:
-    """Where the names of a set's people may be, from the project down to the set: a project may
-    have been made around a set that had its own."""
+    """The files that may name a set's people, from the project down to the set: a project may have
+    been made around a set that had its own."""
     return _files_above(dataset.resolve().parent)
 
 

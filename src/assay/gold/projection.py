@@ -201,7 +201,8 @@ def _with_rows(lines: list[Line], behind: Mapping[Key, State], book: RowBook) ->
         elif place is not None and text is None:
             lines = [*lines[:place], *lines[place + 1 :]]
         elif place is not None and text is not None:
-            raw = text.encode() + (_ending(lines[place]) or end)
+            was = lines[place].raw
+            raw = text.encode() + (was[len(was.rstrip(b"\r\n")) :] or end)
             lines = [*lines[:place], gold_jsonl.line_of(raw), *lines[place + 1 :]]
     return lines
 
@@ -230,13 +231,8 @@ def with_line(lines: Sequence[Line], text: str, was: RowChange | None) -> list[L
 
 
 def _names(lines: Sequence[Line]) -> list[str]:
-    """What each line is known by while others change; and what is above the first, below the
-    last."""
+    """The ids of lines while others change, with a name above the first and below the last."""
     return ["", *(x.row.id if x.row else x.raw.decode() for x in lines), ""]
-
-
-def _ending(line: Line) -> bytes:
-    return line.raw[len(line.raw.rstrip(b"\r\n")) :]
 
 
 def row_of(text: str) -> GoldRow:

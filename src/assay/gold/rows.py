@@ -130,7 +130,7 @@ class RowBook:
             waiting += [row_acts.pop(id) for id in row_act.supersedes if id in row_acts]
 
     def known_states(self, key: Key) -> set[str | None]:
-        """What the log has ever written of a row, by meaning."""
+        """The states of a row that the log has ever written, in comparable form."""
         row_acts = self.history.get(key, ())
         return {
             comparable_state(s)

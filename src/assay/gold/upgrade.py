@@ -13,6 +13,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import groupby, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,8 @@ ARCHIVE_ENDING = ".before-log"
 
 
 class EarlierVersion:
-    """What there was before a set had a log. Names of people stand in it as they are: reading
-    writes nothing, and the log gives them ids when it is written."""
+    """The votes and decisions from before a set had a log. They name people directly; the log
+    replaces names by ids when it is written."""
 
     def __init__(self, dataset: Path) -> None:
         self._dataset = dataset
@@ -68,10 +69,8 @@ class EarlierVersion:
         return True
 
     def ask_store(self) -> None:
-        """Also read the store of the workspace, before the first line of a log is written.
-
-        A store that cannot be opened stops the write: it may have decisions on the set, and a log
-        that began without them would hide them."""
+        """Also read the store of the workspace, before the first line of a log is written. A store
+        that cannot be opened stops the write, since a log without its decisions would hide them."""
         if self._store is not None:
             return
         target = default_store()
@@ -101,8 +100,8 @@ class EarlierVersion:
         return [act_of(vote, vote.judge) for vote in votes if vote.id not in known]
 
     def put_away(self, log: Path) -> str:
-        """Once a log has everything, the votes file gets a name that says so. Tells what was done,
-        where anything was."""
+        """Rename the votes file once the log has everything. Returns a sentence if anything was
+        done."""
         file, reviewed = earlier_votes_path(self._dataset), any(act.rows for act in self.acts)
         self.acts, self.issued = [], {}
         message = f"{log.name} has the votes and decisions of earlier versions now"
@@ -212,7 +211,7 @@ class _EarlierReview:
     def acts(self) -> Iterator[Act]:
         yield from self._queued()
         yield from self._suggestions()
-        moment = _by_step
+        moment = attrgetter("at", "by", "action")
         for _, step in groupby(sorted(self._trail, key=moment), key=moment):
             yield from self._of_step(list(step))
 
@@ -273,7 +272,7 @@ class _EarlierReview:
         )
 
     def _of_step(self, step: Sequence[AuditEntry]) -> Iterator[Act]:
-        """What one person did in one moment: one act, of many rows where it was on many."""
+        """One act of what one person did in one moment, on one or many rows."""
         first = step[0]
         action = _ACTIONS.get(first.action)
         if action is None:
@@ -370,10 +369,6 @@ class _EarlierReview:
         return Act(v=FORMAT, id=name, at=moment, who=who, kind=kind, action=action, **more)
 
 
-def _by_step(entry: AuditEntry) -> tuple[datetime, str, str]:
-    return entry.at, entry.by, entry.action
-
-
 def _created(item: Item) -> datetime:
     return _moment(item["created_at"])
 
@@ -467,7 +462,7 @@ def _in_utc(vote: Vote) -> Vote:
 
 
 def _time_in_utc(at: str) -> str:
-    """In UTC; a day stays a day."""
+    """A time in UTC; a day stays a day."""
     if _DAY.fullmatch(at):
         return date.fromisoformat(at).isoformat()
     given = datetime.fromisoformat(at)

@@ -204,8 +204,8 @@ class GradeScale:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
-    """Two votes on one pair at a time, as columns: which query, which pair of query and document,
-    between which two judges, and what each of the two said, as a place on the scale."""
+    """Pairs of votes on the same document, as columns: the query, the pair of query and document,
+    the two judges, and the grade of each as a place on the scale."""
 
     query: Integers
     unit: Integers
@@ -281,8 +281,8 @@ def _numbered(names: Iterable[T]) -> dict[T, int]:
 
 
 def _weights(comparisons: Comparisons) -> Floats:
-    """What two votes count for alpha: each vote counts once, shared among those it is compared
-    with. Where all judges of a pair are compared, this is Krippendorff's 1 / (votes - 1)."""
+    """The weights of pairs of votes for alpha: each vote counts once, shared among its comparisons.
+    If all judges of a pair are compared, this is Krippendorff's 1 / (votes - 1)."""
     number = _numbered(sorted({name for two in comparisons.judges for name in two}))
     ends = np.array([[number[name] for name in two] for two in comparisons.judges], np.int64)
     votes = comparisons.unit[:, None] * len(number) + ends[comparisons.between]
@@ -339,8 +339,8 @@ def figures_of(comparisons: Comparisons) -> AgreementFigures:
 
 
 def _resampling_rows(comparisons: Comparisons, judges: Integers, size: int) -> Floats:
-    """One row a query, or a pair where queries are few: the table of every two judges, the
-    coincidences of alpha, and how many pairs are far apart, of how many."""
+    """One row per query, or per pair if queries are few: the table of every two judges, the
+    coincidences of alpha, and how many pairs are far apart."""
     resampled = comparisons.query if len(comparisons.queries) >= MIN_CLUSTERS else comparisons.unit
     rows, row = np.unique(resampled, return_inverse=True)
     if not len(rows):
@@ -725,7 +725,7 @@ def _by_pair(comparisons: Comparisons) -> list[PairFigures]:
 def _by_query(
     gold: GoldSet, comparisons: Comparisons, attribute: str
 ) -> dict[str, AgreementFigures]:
-    """By topic or type, in the order of the set; queries without one are in none."""
+    """The figures by topic or type, in the order of the set."""
     here, ids = set(comparisons.queries), dict[str, set[str]]()
     for query in gold.queries:
         if query.id in here and getattr(query, attribute):

@@ -83,7 +83,7 @@ _accepted: dict[str, _RequestShape] = {}
 
 
 def chat(machine: Machine, messages: tuple[ChatMessage, ...], grades: tuple[int, ...]) -> Reply:
-    """One reply. An endpoint that refuses a way of asking is asked in the next."""
+    """One reply. If the endpoint refuses a form of request, the next form is tried."""
     known = f"{machine.base_url} {machine.model}"
     manner = _accepted.get(known, _RequestShape())
     while True:
@@ -307,8 +307,8 @@ def _error_text(error: HTTPError, key: str) -> str:
 
 
 def _without_key(text: str, key: str) -> str:
-    """What others wrote, fit to be shown. The key goes before the text is cut, which could leave a
-    part of it."""
+    """A message of the endpoint, fit to be shown: the key is removed before the text is cut, which
+    could leave a part of it."""
     if key:
         text = text.replace(key, "***")
     text = "".join(character if character.isprintable() else " " for character in text)

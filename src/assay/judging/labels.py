@@ -46,7 +46,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """What the votes on one pair come to. `standing` are the votes behind the grade; without a
+    """The label from the votes on one pair. `standing` are the votes behind the grade; without a
     grade the pair is open, and `why` says so."""
 
     query_id: str
@@ -169,8 +169,8 @@ def _senior(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
 
 
 def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
-    """Two grades given at the same moment are a tie, unless one is a ruling: the order of lines
-    decides nothing."""
+    """The latest votes. Two grades of the same moment are a tie, unless one is a ruling: the order
+    of lines decides nothing."""
     last = max(vote.at for vote in graded)
     given = [vote for vote in graded if vote.at == last]
     given = [vote for vote in given if vote.source == RULING] or given
@@ -178,8 +178,7 @@ def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
 
 
 def _when(vote: Vote) -> tuple[str, bool, str, str]:
-    """In the order of time; at one moment a ruling comes after a vote, and names decide the
-    rest."""
+    """The order of votes: by time, then rulings after votes, then by name."""
     return vote.at, vote.source == RULING, vote.judge, vote.id
 
 
@@ -405,7 +404,7 @@ SPOT_CHECK = "spot check"
 
 
 class JudgeOpinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one judge said; `stale` where the document reads otherwise now."""
+    """The opinion of one judge; `stale` if the document has changed since."""
 
     judge: str
     kind: str

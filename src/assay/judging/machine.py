@@ -78,8 +78,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """What was used. Where the endpoint does not say, `guessed` requests count at the most they can
-    have cost. Without prices the cost is None: not known."""
+    """The usage of requests. If the endpoint does not report it, `guessed` requests count at the
+    most they can cost. Without prices the cost is None."""
 
     requests: int = 0
     tokens_in: int = 0
@@ -104,8 +104,8 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kind of judge gives back: the text, whether it was cut at max_tokens, and the tokens
-    where the endpoint counts them."""
+    """The reply of a machine: its text, whether it was cut at max_tokens, and its tokens if the
+    endpoint counts them."""
 
     text: str
     cut: bool = False
@@ -114,9 +114,9 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one pair: a verdict, or why there is none. `unusable` concerns the pair alone,
-    an `outage` everything that is left; `refused` is what somebody has to mend first, and at the
-    `ceiling` nothing more may be sent."""
+    """The outcome of one pair: a verdict, or why there is none. `unusable` concerns the pair alone,
+    an `outage` all that are left; `refused` needs a person to fix something, and at the `ceiling`
+    nothing more may be sent."""
 
     state: Literal["answered", "unusable", "outage", "refused", "ceiling"]
     verdict: MachineVerdict | None = None
@@ -183,7 +183,7 @@ def find_mistake(machine: Machine) -> tuple[str, str]:
         ("price_out", not (machine.price_out or 0) >= 0, "expected 0 or more"),
         (
             "max_cost",
-            machine.max_cost is not None and not _is_priced(machine),
+            machine.max_cost is not None and None in (machine.price_in, machine.price_out),
             "a ceiling needs price_in and price_out, for a million tokens each",
         ),
         ("timeout", not 0 < machine.timeout <= 3600, "expected seconds, above 0 and up to 3600"),
@@ -207,10 +207,6 @@ def _valid_address(base_url: str) -> str | None:
     return (
         base_url if parts.scheme in ("http", "https") and has_host and plain and not extra else None
     )
-
-
-def _is_priced(machine: Machine) -> bool:
-    return machine.price_in is not None and machine.price_out is not None
 
 
 def api_key(machine: Machine) -> str:
@@ -288,7 +284,7 @@ class JudgingRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge says of a pair. Without a grade it is unsure."""
+    """A machine's grade of a pair, None if unsure, with its rationale."""
 
     grade: int | None
     rationale: str
@@ -405,7 +401,8 @@ def read_verdict(text: str, grades: tuple[int, ...]) -> MachineVerdict:
         raise UnreadableAnswer("it is not one whole JSON object") from error
     if answer.grade is not None and answer.grade not in grades:
         listed = ", ".join(map(str, grades))
-        raise UnreadableAnswer(f"{_short(answer.grade)} is not on the scale {listed}")
+        shown = answer.grade if abs(answer.grade) < 10**9 else "a very large number"
+        raise UnreadableAnswer(f"{shown} is not on the scale {listed}")
     if not answer.rationale.strip():
         raise UnreadableAnswer("the rationale is empty")
     if problem := too_long(answer.rationale, "the rationale"):
@@ -422,12 +419,8 @@ def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return dict(pairs)
 
 
-def _short(grade: int) -> str:
-    return str(grade) if abs(grade) < 10**9 else "a very large number"
-
-
 def complaint(answer: str, why: str) -> tuple[ChatMessage, ...]:
-    """What is sent after a bad answer: the answer, and what is wrong with it."""
+    """The messages after a bad answer: the answer, and what is wrong with it."""
     return (
         ChatMessage(role="assistant", content=answer[:ECHOED] or "…"),
         ChatMessage(role="user", content=COMPLAINT.format(why=why)),
@@ -469,8 +462,8 @@ def ask(
 
 
 def most_cost(machine: Machine, request: JudgingRequest) -> float:
-    """What one pair can cost at most: the question, and once more with the complaint about an
-    answer of the longest kind. No token is shorter than a byte."""
+    """The most that one pair can cost: the question, and again with the complaint about the longest
+    answer. No token is shorter than a byte."""
     longest = complaint("\U0010ffff" * ECHOED, "\U0010ffff" * LONGEST_WHY)  # four bytes each
     again = (*request.messages, *longest)
     both = _most_spending(machine, request.messages) + _most_spending(machine, again)
@@ -545,8 +538,8 @@ def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float | None:
 # ── the cache of answers ──────────────────────────────────────────────────────────────────────────
 
 
-def cache_folder(home: Path | None = None) -> Path:
-    return workspace(home).absolute() / CACHE
+def cache_folder() -> Path:
+    return workspace().absolute() / CACHE
 
 
 def find_cached(folder: Path, machine: Machine, request: JudgingRequest) -> CachedAnswer | None:
@@ -594,7 +587,7 @@ def _cache_path(folder: Path, machine: Machine, request: JudgingRequest) -> Path
 
 
 class RunBegun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="begin"):
-    """What is about to be sent: the pairs that are not in the cache."""
+    """The receipt of a run that begins: the pairs about to be sent."""
 
     run: str
     at: str
@@ -611,7 +604,8 @@ class RunBegun(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
 
 
 class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="end"):
-    """What was sent, what it cost, and what came of it. `stopped` is empty where all was asked."""
+    """The receipt of a run that ended: what was sent, its cost, and the outcome. `stopped` is empty
+    if all was asked."""
 
     run: str
     at: str

@@ -92,8 +92,8 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
 def _advise_closed_set(
     verdict: Verdict, waiting: Sequence[Check], results: GradedResults
 ) -> Verdict:
-    """Nothing is unjudged in a closed set. More queries can settle a gate there, unless it asks for
-    a judged share: what to do then is in what the gate says."""
+    """The verdict on a closed set, where nothing is unjudged: more queries can settle a gate,
+    unless it asks for a judged share."""
     if any(has_too_few_judged(check.gate, results) for check in waiting):
         return verdict
     return msgspec.structs.replace(verdict, judge_next=[])
@@ -168,7 +168,7 @@ def _to_judged_share(
     ranked: Sequence[Pair],
     pairs: Mapping[Key, Pair],
 ) -> list[Pair]:
-    """As few more unjudged hits as bring the mean judged share to what is wanted, the most useful
+    """The fewest unjudged hits that bring the mean judged share to the target, the most useful
     first."""
     places = {
         (pair.query_id, pair.doc_id): place for place, pair in reversed(list(enumerate(ranked)))
@@ -215,8 +215,8 @@ DIGITS = 12  # the last ones are not the same with every release of numpy
 
 
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a decision stands: the distance from the threshold expected, its spread, and how sure
-    its sign is. `first` is how many judgments it takes before any of that can be said."""
+    """The state of a decision: the expected distance from the threshold, its spread, and the
+    confidence in its sign. `first` is how many judgments are needed before any of that is known."""
 
     expected: float
     deviation: float
@@ -225,7 +225,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(DecisionState, frozen=True, kw_only=True):
-    """The same, with what to judge to be sure."""
+    """A decision with the pairs to judge to be sure of it."""
 
     measure: str
     threshold: float
@@ -314,7 +314,7 @@ def _state_of(
 
 
 def _distances(table: HitTable, measure: Measure, guess: ImputedGrades, threshold: float) -> Floats:
-    """Of the mean from the threshold, under every draw."""
+    """The distances of the mean from the threshold, one for each draw."""
     found = sampled_values(table, measure, guess)
     totals = (found[0] if len(found) == 1 else found[1] - found[0]).sum(axis=0)
     return np.asarray(totals / max(len(table.entries), 1) - threshold)
@@ -323,9 +323,9 @@ def _distances(table: HitTable, measure: Measure, guess: ImputedGrades, threshol
 def _effects(
     table: HitTable, measure: Measure, guess: ImputedGrades, chance: Floats
 ) -> tuple[Floats, Floats]:
-    """For each unjudged pair what being relevant changes, and the variance that its exact grade
+    """For each unjudged pair, the change if it is relevant, and the variance that its exact grade
     then adds: the measure is computed with every grade in turn while the query's other unjudged
-    hits stay as drawn. Hits below the cutoff are not asked for."""
+    hits stay as drawn. Hits below the cutoff are left out."""
     spots, belief = guess.spots, guess.belief
     levels = np.concatenate([[0], belief.grades])
     means = np.zeros((len(spots), len(levels)))

@@ -85,8 +85,8 @@ class Packet(msgspec.Struct, frozen=True, kw_only=True):
 def left_to_judge(
     pool: Pool, gold: GoldSet, votes: Sequence[Vote], counts: Iterable[VoteKind], judge: str = ""
 ) -> list[PooledPair]:
-    """What of the pool this judge has still to vote on: what was dealt to them, or to nobody.
-    Without a judge, what nobody has judged. The queries stand together, in the pool's order."""
+    """The pairs of the pool that this judge has left: dealt to them or to nobody. Without a judge,
+    the pairs that nobody has judged. Queries stay together, in the pool's order."""
     kinds = tuple(counts)
     if judge:
         if pool.judges and judge not in pool.judges:
@@ -132,7 +132,7 @@ def make_packet(
 def packet_row(
     query: Query, document: Document, fingerprint: str
 ) -> tuple[PacketRow, tuple[str, ...]]:
-    """What a judge reads of one pair, and the words of the query as the document has them."""
+    """One pair as a judge reads it, with the query's words as the document has them."""
     parts = {name: _named_part(document, name) for name in READ_FIELDS}
     found = passages(query.text, document, shown_texts=tuple(filter(None, parts.values())))
     row = PacketRow(
@@ -180,8 +180,8 @@ def as_jsonl(packet: Packet) -> bytes:
 
 
 def as_csv(packet: Packet) -> bytes:
-    """One row a pair, for a spreadsheet: with a byte order mark, without formulas, and with long
-    texts cut. The rubric is in the column `guide` of the first row."""
+    """The packet as CSV for a spreadsheet: with a byte order mark, without formulas, long texts
+    cut. The rubric is in the column `guide` of the first row."""
     stream = io.StringIO(newline="")
     writer = csv.DictWriter(stream, CSV_COLUMNS, lineterminator="\r\n")
     writer.writeheader()

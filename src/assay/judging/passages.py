@@ -46,8 +46,8 @@ _END = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
 
 class NearestPassages(msgspec.Struct, frozen=True, kw_only=True):
-    """In the order of the document. `words` are the words of the query, in lower case and in the
-    forms that the document has them."""
+    """The passages in the order of the document. `words` are the query's words in the forms that
+    the document has, in lower case."""
 
     texts: tuple[str, ...]
     words: tuple[str, ...]
@@ -134,7 +134,7 @@ def _without_letterhead(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterable[str]:
-    """One line each; what is longer than a passage is cut."""
+    """The sentences of a text, each on one line; longer ones are cut to a passage."""
     for part in _END.split(text):
         words = part.split()
         for start in range(0, len(words), LONGEST):
@@ -168,7 +168,7 @@ def _best(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
 
 
 def _runs(sentences: Sequence[_Sentence]) -> Iterable[_Run]:
-    """From every sentence with a word of the query, as far as a passage may go."""
+    """The possible passages: from every sentence with a query word, as far as a passage may go."""
     for start, first in enumerate(sentences):
         if not first.held:
             continue

@@ -58,7 +58,7 @@ class PlainWording(msgspec.Struct, frozen=True):
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """What the perturbations of one language are made from."""
+    """The word lists and keyboards of one language."""
 
     keyboard: tuple[str, ...]
     modifiers: tuple[str, ...] = ()
@@ -273,7 +273,7 @@ def _umlauts(text: str, rng: random.Random, material: Material) -> str:
 
 
 def _split(text: str, rng: random.Random, material: Material) -> str:
-    """One compound written apart."""
+    """Write one compound apart."""
     seams = []
     for word in WORD.finditer(text):
         folded = word[0].casefold()
@@ -288,7 +288,7 @@ def _split(text: str, rng: random.Random, material: Material) -> str:
 
 
 def _joined(text: str, rng: random.Random, material: Material) -> str:
-    """Two words written as one."""
+    """Write two words as one."""
     gaps = [gap.start() for gap in re.finditer(r"(?<=[^\W\d_]{4}) (?=[^\W\d_]{4})", text)]
     if not gaps:
         return text
@@ -322,7 +322,7 @@ def _foreign(word: str, material: Material) -> str | None:
 
 
 def _colloquial(text: str, rng: random.Random, material: Material) -> str:
-    """As it would be said aloud: plain words, then one of the templates."""
+    """Word the question as it would be said aloud: plain words, then one of the templates."""
     plain = text.strip().rstrip("?.! ")
     for pair in material.spoken:
         plain, changed = re.subn(rf"(?i)\b{re.escape(pair.formal)}\b", pair.plain, plain, count=1)

@@ -38,8 +38,8 @@ def deal_pairs(
     seed: int = 0,
     loads: Mapping[str, int] | None = None,
 ) -> list[tuple[str, ...]]:
-    """For each of `count` pairs, in their order, who judges it; `doubles` of them have two. Who has
-    had less so far (`loads`) comes first where the numbers do not come out even."""
+    """The judges of each of `count` pairs, in their order; `doubles` of them have two. If the
+    numbers do not come out even, whoever has had less (`loads`) comes first."""
     rng = random.Random(seed)
     ranked = sorted(judges)
     rng.shuffle(ranked)
@@ -72,7 +72,7 @@ def _place_doubles(
 
 
 def _judge_pairs(ranked: Sequence[str], doubles: int, rng: random.Random) -> list[JudgePair]:
-    """Who judges together, one entry a doubly judged document: every two judges in turn."""
+    """The two judges of each doubly judged document: every two judges in turn."""
     if not doubles:
         return []
     every = list(combinations(ranked, 2))
@@ -123,8 +123,8 @@ class PooledPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked. Every one of `systems` is in it to `depth`; `corpus` is what they searched,
-    where it is known. `pairs` are in the order in which a judge sees them."""
+    """The pairs to judge. Every one of `systems` is pooled to `depth`; `corpus` is what they
+    searched, if known. `pairs` are in the order in which a judge sees them."""
 
     format: int = FORMAT
     depth: int = 0
@@ -236,9 +236,8 @@ def _random_rank(seed: int, *names: str) -> float:
 
 
 def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) -> Pool:
-    """Those of the pairs with these keys that are nobody's, dealt to the judges of the pool. With
-    `same_share` the pairs that two judge are made the stated share of all that were ever dealt,
-    without it of those dealt now."""
+    """The pool with these pairs dealt to its judges, if they are nobody's. With `same_share`, pairs
+    with two judges are kept at the stated share of all ever dealt, otherwise of those dealt now."""
     if not pool.judges:
         return pool
     new = [pair for pair in pool.pairs if pair.key in keys and not pair.judges]
@@ -256,8 +255,8 @@ def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) 
 
 
 def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
-    """Where everybody who was asked is unsure, one more is asked: of those who have not been, the
-    one who has had least."""
+    """The pool with one more judge for pairs on which all who were asked are unsure: whoever has
+    had least."""
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
     votes_of_pair = by_pair(vote for vote in current(votes) if vote.kind == "human")
     given: dict[Pair, tuple[str, ...]] = {}
@@ -350,7 +349,7 @@ def still_wanted(
     labelled: bool,
     counts: Collection[VoteKind] = PEOPLE,
 ) -> PooledPair | None:
-    """One pair of which this is said, where it waits."""
+    """The pair with the judges still wanted; None if its votes suffice."""
     by_people = [vote for vote in votes if vote.kind in PEOPLE]
     judged = any(vote.grade is not None for vote in by_people)
     judged = judged or (labelled and (not votes or bool(by_people)))

@@ -372,7 +372,7 @@ def refuse_unfit_vote(ballot: Ballot, vote: Vote, limits: VoteLimits, has_ration
 
 
 def _problems(vote: Vote, limits: VoteLimits) -> Iterator[tuple[str, str]]:
-    """What is wrong with a vote, and what to do about it."""
+    """The problems of a vote, and what to do about them."""
     if vote.query_id not in limits.queries:
         yield (
             f"the gold set {limits.gold.name!r} has no query {vote.query_id!r}",

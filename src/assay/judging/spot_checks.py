@@ -21,7 +21,7 @@ import msgspec
 from assay.core.errors import InputError, UsageError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
-from assay.evaluation.statistics import beta_quantile
+from assay.evaluation.statistics import clopper_pearson
 from assay.gold.rows import sibling_path
 from assay.gold.votes import SAMPLE, Pair, by_pair, current
 
@@ -43,8 +43,8 @@ class DrawnPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draw(msgspec.Struct, frozen=True, kw_only=True):
-    """One draw: `labels` is how many labels of each grade there were. `pairs` are in the order in
-    which they are judged."""
+    """A sample of labels to check: `labels` counts the labels of each grade. `pairs` are in the
+    order in which they are judged."""
 
     at: str
     seed: int
@@ -86,8 +86,8 @@ class WrongLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpotCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a spot check says of the set. `waiting` pairs nobody has judged yet, on `undecided` ones
-    the judges were unsure or did not agree; `own` are judged by somebody who made the label."""
+    """The outcome of a spot check. `waiting` pairs have no judgment yet, on `undecided` ones the
+    judges were unsure or disagreed; `own` were checked by a judge who made the label."""
 
     at: str
     drawn: int
@@ -240,7 +240,7 @@ def _stratum(grade: int, draw: Draw, grade_of: Mapping[Pair, int]) -> Stratum:
         drawn=len(here),
         judged=len(judged),
         wrong=wrong,
-        error_rate=ErrorRate(value=value, interval=clopper_pearson(wrong, len(judged))),
+        error_rate=ErrorRate(value=value, interval=clopper_pearson(wrong, len(judged), LEVEL)),
     )
 
 
@@ -263,12 +263,4 @@ def overall(strata: Sequence[Stratum]) -> ErrorRate:
     if variance:
         sizes.append(value * (1 - value) / variance)
     size = min(sizes)
-    return ErrorRate(value=value, interval=clopper_pearson(value * size, size))
-
-
-def clopper_pearson(wrong: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:
-    """The interval of a share that holds at any n; between nothing and everything where n is 0."""
-    tail = (1 - level) / 2
-    low = beta_quantile(tail, wrong, n - wrong + 1) if wrong > 0 else 0.0
-    high = beta_quantile(1 - tail, wrong + 1, n - wrong) if wrong < n else 1.0
-    return low, high
+    return ErrorRate(value=value, interval=clopper_pearson(value * size, size, LEVEL))

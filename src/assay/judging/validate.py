@@ -131,9 +131,8 @@ NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class KnownDocuments:
-    """What a corpus tells: its ids, the numbers of the sections and rules that it cites (None where
-    it cannot say), the documents that only ask, those voted on, and the numbers in the texts of the
-    examples of a taxonomy."""
+    """The facts of a corpus: its ids, the sections and rules that it cites (None if unknown), the
+    documents that only ask, those voted on, and the numbers in the examples of a taxonomy."""
 
     ids: Collection[str]
     name: str = ""  # of the corpus, where a set has rows of several
@@ -398,7 +397,7 @@ def _without_zeros(gold: GoldSet) -> Iterator[Finding]:
 
 
 def _replaced_targets(gold: GoldSet, rubric: Rubric) -> Iterator[Finding]:
-    """What the set expects of a query in place of what its rubric expects."""
+    """The targets of the set that replace those of its rubric."""
     stated = (gold.targets.expected_per_query if gold.targets else None) or Expected()
     usual = rubric.expected_per_query
     changes = [

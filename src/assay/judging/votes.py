@@ -48,8 +48,8 @@ def stale_in(votes: Iterable[Vote], documents: Iterable[Document]) -> list[Vote]
 
 
 def document_fingerprint(document: Document) -> str:
-    """What of a document a judge reads: the hashes of its text, its question and its conclusion. A
-    title is left out, since importers compute it."""
+    """The hashes of a document's text, question and conclusion, which a judge reads. The title is
+    left out, since importers compute it."""
     parts = [document.text]
     for own, made in READ_FIELDS.items():
         parts.append(document.fields.get(own, "").strip() or document.fields.get(made, "").strip())
@@ -57,8 +57,8 @@ def document_fingerprint(document: Document) -> str:
 
 
 def changed_parts(fingerprint: str, document: Document) -> tuple[str, ...]:
-    """The parts of a document that read otherwise than a judge saw them; `fingerprint` is that
-    that the vote keeps. Votes of earlier versions have one hash, which does not say which part."""
+    """The parts of a document that changed since a judge read it; `fingerprint` is kept in the
+    vote. Votes of earlier versions have one hash, which does not say which part."""
     if not fingerprint:
         return ()
     if ":" not in fingerprint:
@@ -92,7 +92,7 @@ def votes_of_labels(gold: GoldSet, book: VoteBook) -> list[Vote]:
 
 
 def _label_id(judgment: Judgment) -> str:
-    """The same label gives the same id, so that taking labels in twice takes them in once."""
+    """An id that is the same for the same label, so that importing labels twice adds nothing."""
     parts = [judgment.query_id, judgment.doc_id, judgment.grade, judgment.judge, judgment.at]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]
 

@@ -155,7 +155,8 @@ class Server(MCPServer[Any]):
 
 
 def _unreadable(value: Any) -> str:
-    """Why no tool can read these arguments, nested ones included; empty if all can be read."""
+    """The reason why no tool can read these arguments, nested ones included; empty if all can be
+    read."""
     if isinstance(value, str):
         if len(value) > MOST_TEXT:
             return f"a text of more than {MOST_TEXT:,} characters"

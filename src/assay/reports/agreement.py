@@ -41,7 +41,7 @@ class TitledTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def agreement_tables(agreement: Agreement) -> Iterator[TitledTable]:
-    """What there is to show; without two grades on one pair, only who has voted."""
+    """The tables of agreement figures; if no pair has two grades, only the votes by judge."""
     if agreement.pairs:
         yield _overall(agreement)
         yield _confusion(agreement.confusion)
@@ -72,7 +72,7 @@ def agreement_tables(agreement: Agreement) -> Iterator[TitledTable]:
 
 
 def notes(agreement: Agreement) -> Iterator[str]:
-    """What to know of the figures."""
+    """Notes on how to read the figures."""
     left_out = [
         f"{count} {name.replace('_', ' ')}"
         for name, count in msgspec.structs.asdict(agreement.left_out).items()
@@ -244,7 +244,7 @@ def _span(figure: AgreementFigure) -> str:
 
 
 def _without_sign(value: float, digits: int) -> str:
-    """What rounds to nothing has no sign."""
+    """A number without the sign of a rounded zero."""
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 

@@ -267,7 +267,7 @@ def _csv(results: AnswerResults, words: Words) -> str:
 
 
 def change_table(changes: Sequence[AnswerChange], language: str = "en") -> Any:
-    """Two answer runs side by side, with the interval of each change."""
+    """A table of two answer runs side by side, with the interval of each change."""
     from rich.table import Table
 
     words = Words(language)

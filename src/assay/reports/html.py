@@ -141,7 +141,7 @@ def _rate_row(figure: ReportFigure, numbers: Numbers) -> ForestRow:
 
 
 def _perturbations(report: ReportView, words: Words) -> list[PerturbationRow]:
-    """What costs most first, and all of them together last."""
+    """The perturbations, the most costly first, and their total last."""
     robustness = report.robustness
     if robustness is None:
         return []
@@ -196,8 +196,8 @@ def _changed(report: ReportView) -> tuple[Markup, int, int, int] | None:
 
 
 def _bands(report: ReportView) -> list[ScoreBand]:
-    """Of golden questions that expect something: the score of the first hit, and whether it was at
-    an expected place."""
+    """For golden questions that expect something: bands of the first hit's score, and how often it
+    was right."""
     return score_bands(
         [
             (first.score, first.is_expected)

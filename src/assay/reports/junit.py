@@ -54,14 +54,14 @@ def render(report: ReportView) -> str:
 
 
 def _gate_name(check: CheckLine, report: ReportView) -> str:
-    """With its limit: two gates may be on one measure."""
+    """The name of a gate with its limit, since two gates may be on one measure."""
     if report.kind == "golden":
         return f"gate {check.title}"
     return f"{check.title}: {check.limit}" if check.limit else check.title
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Those that come again are numbered: CI systems keep one test case of a name."""
+    """The names, with repeated ones numbered: CI systems keep one test case of each name."""
     seen = Counter[str]()
     found = []
     for name in names:

@@ -97,7 +97,7 @@ def key_values(
 
 
 def nonzero_values(page: msgspec.Struct, **instead: int | str) -> RenderableType:
-    """The same, without what is nought or empty."""
+    """The values of a page that are neither zero nor empty."""
     return _value_table(
         {name: value for name, value in (msgspec.to_builtins(page) | instead).items() if value}
     )
@@ -124,7 +124,7 @@ def named_values(name: str, page: ExternalBacklog) -> RenderableType:
 def loaded_into(
     loaded: msgspec.Struct, figures: Sequence[tuple[str, float | None, float | None]]
 ) -> RenderableType:
-    """What was loaded into an engine, and each measure on our own index and there."""
+    """A page on what was loaded into an engine, and each measure there and on our own index."""
     if not figures:
         return key_values(loaded)
     table = headed_table("measure", "our index", "there")
@@ -151,7 +151,7 @@ def _figure(value: object) -> str:
 
 
 def spending(spent: Spending) -> str:
-    """What a machine judge used. Without prices the cost is not known, which is not 0."""
+    """The usage of a machine judge. Without prices the cost is unknown, which is not 0."""
     cost = "not known" if spent.cost is None else f"{spent.cost:,.4f}"
     guessed = f", guessed {spent.guessed:,}" if spent.guessed else ""
     tokens = f"tokens in {spent.tokens_in:,}, out {spent.tokens_out:,}"
@@ -361,7 +361,7 @@ SIGNALS = {
 
 
 def _reason_lines(hit: FoundDocument) -> list[str]:
-    """What put a hit there, one reason a line, with how strongly."""
+    """The reasons for a hit with their strength, one per line."""
     reasons = [f"words in common: {', '.join(hit.words[:8])}"] if hit.words else []
     reasons += [f"citations in common: {', '.join(hit.citations)}"] if hit.citations else []
     for signal, (says, some, much) in SIGNALS.items():
@@ -421,7 +421,7 @@ def stats_table(picture: GoldPicture) -> RenderableType:
 
 
 def _rubric_versions(picture: GoldPicture) -> list[Text]:
-    """Nothing where no judge said which rubric was used."""
+    """The versions of the rubric that judges used; nothing if no judge said which."""
     used = picture.rubric_versions
     if not any(used):
         return []
@@ -571,7 +571,7 @@ def _hits(hits: Sequence[Hit]) -> RenderableType:
 
 
 def preset_tables(presets: Sequence[Preset]) -> str:
-    """As they stand in a file, to be pasted into one."""
+    """The presets as tables to paste into assay.toml."""
     tables = []
     for preset in presets:
         lines = [f"[engines.{preset.name}]", f'http = "{preset.example}"']
@@ -672,7 +672,7 @@ STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
 class LastVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gates said of the newest results, and where these are."""
+    """The verdict of the gates on the newest results, and where these are."""
 
     results: str
     status: str

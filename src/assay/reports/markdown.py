@@ -43,7 +43,8 @@ Lines = Iterator[str]
 
 
 def render(report: ReportView) -> str:
-    """Of a graded set short enough for a pull-request comment, of a golden set the whole report."""
+    """The report of a graded set, short enough for a pull-request comment, or the whole report of a
+    golden set."""
     if report.kind == "golden":
         return evaluation(report)
     return _document(_Graded(report).brief(), report)
@@ -110,7 +111,7 @@ class _Graded:
         yield from self._settling()
 
     def _settling(self) -> Lines:
-        """What would settle an inconclusive verdict, in one line."""
+        """One line on what would settle an inconclusive verdict."""
         pairs = self.report.judge_next
         if pairs is None:
             return
@@ -281,14 +282,14 @@ class _Golden:
         return ", ".join(check.name for check in checks if check.status == status and check.counts)
 
     def _findings(self) -> Lines:
-        """What was found in the set before the run."""
+        """The findings on the set from before the run."""
         findings = self.report.findings
         if findings:
             lines = (f"- {where}: {inline(message)}" for where, message in findings)
             yield from _section(self.say("findings"), lines)
 
     def _changes(self) -> Lines:
-        """What broke and what was repaired against other results."""
+        """The broken and repaired questions against other results."""
         changes = self.report.changes
         if changes is None:
             return
@@ -501,14 +502,14 @@ def _worst(pairs: Sequence[CommentedRun]) -> str:
 
 
 def _all_the_same(pairs: Sequence[CommentedRun]) -> str:
-    """What a pass leaves in doubt, which the table names the engine of."""
+    """The doubt to name beside a pass of all runs; empty if there is none."""
     doubts = [_caveat_of_pass(pair.results) for pair in pairs if pair.results is not None]
     found = [doubt for doubt in doubts if doubt]
     return found[0] if _worst(pairs) == NAMES["pass"] and found else ""
 
 
 def _caveat_of_pass(results: Results | AnswerResults) -> str:
-    """What keeps a pass from being a yes: the pages say it in their headline."""
+    """The reason why a pass is not a plain yes, as in the headline of the pages."""
     verdict = results.verdict
     if verdict is None or verdict.status != "pass" or isinstance(results, AnswerResults):
         return ""
@@ -581,8 +582,7 @@ def _moved(report: ReportView, change: float) -> str:
 
 
 def _stale(report: ReportView) -> str:
-    """Why the baseline is not of the same, in words: whoever reads a comment has no use for
-    fingerprints."""
+    """The reason why the baseline differs, in words instead of fingerprints."""
     reasons = [words for mark, words in STALE.items() if mark in report.stale]
     return ", and ".join(reasons) or marked(report.stale)
 

@@ -19,7 +19,7 @@ def decimal(value: float | None, digits: int = 3) -> str:
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """With its sign; what rounds to nothing has none."""
+    """A number with its sign; one that rounds to zero has none."""
     if value is None:
         return "–"
     return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"

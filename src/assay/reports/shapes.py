@@ -242,8 +242,8 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def headline_unjudged(self) -> tuple[Unjudged, int | None] | None:
-        """What is unjudged of nDCG@10, else of the first measure, with the cutoff of the measure;
-        None where nothing can be unjudged."""
+        """The unjudged share of nDCG@10, else of the first measure, with its cutoff; None if
+        nothing can be unjudged."""
         if not self.unjudged:
             return None
         named = (each for each in self.unjudged if each.measure == HEADLINE)

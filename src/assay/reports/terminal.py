@@ -50,7 +50,7 @@ RunLine = tuple[str, str, Results | None, str]  # gold set, engine, results or w
 
 
 def card(report: ReportView) -> RenderableType:
-    """What a terminal shows of results, so that a saved file shows the same."""
+    """The results as a terminal shows them."""
     return golden_card(report) if report.kind == "golden" else scorecard(report)
 
 
@@ -78,7 +78,7 @@ def scorecard(report: ReportView) -> RenderableType:
 
 
 def _machine(report: ReportView) -> Iterator[RenderableType]:
-    """What machine votes say, below all else and by itself."""
+    """The figures from machine votes, separate from all others."""
     if report.machine_estimate is None:
         return
     block = machine_block(report, report.machine_estimate)
@@ -161,7 +161,8 @@ def _since_baseline(report: ReportView, say: Words) -> Iterator[Text]:
 
 
 def _unjudged_notes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[str]:
-    """What unjudged hits could do to the headline, and to measures that know their residual."""
+    """Notes on how unjudged hits could change the headline and measures that know their
+    residual."""
     if headline := report.headline_unjudged:
         yield Sentences(say).bounds(*headline, report.counts)
     for unjudged in report.unjudged:
@@ -196,8 +197,8 @@ def run_summary(
     files: Files,
     answers: Sequence[tuple[str, AnswerResults | None, str]] = (),
 ) -> RenderableType:
-    """One table a gold set, one row an engine; below it what the gates say. Then a card for each
-    file of answers, by name."""
+    """One table per gold set with one row per engine, the gates below it, and a card for each file
+    of answers."""
     shown: list[RenderableType] = []
     for gold in dict.fromkeys(outcome[0] for outcome in outcomes):
         shown.append(Text(gold, style="bold"))
@@ -253,7 +254,7 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
 
 
 def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:
-    """What a new user can do with the files the demo left."""
+    """The next steps for a new user with the files of the demo."""
     here, assay = Path.cwd(), _how_called()
     ours = samples.is_relative_to(here) and "site-packages" not in samples.parts
     copied = {} if ours else {"have the files here": f"{assay} demo --samples samples"}
@@ -291,7 +292,7 @@ def _how_called() -> str:
 def baseline_line(
     results: Results, path: Path, recorded: Recorded, *, is_first: bool, words: Words
 ) -> str:
-    """What was recorded, so that nobody commits a baseline unseen."""
+    """The summary of a recorded baseline, so that nobody commits one unseen."""
     git, standing = recorded.git, standing_line(results.receipt.gold)
     commit = words("command.no_git")
     if git:
@@ -435,7 +436,7 @@ def _what_would_settle(verdict: Verdict, files: tuple[str, str]) -> Iterator[str
 
 
 def _next_command(gate: Gate, files: tuple[str, str]) -> str:
-    """What writes the judgments for a gate that cannot be told."""
+    """The command that lists the judgments for an inconclusive gate."""
     bounds = (gate.minimum, gate.maximum, gate.below)
     bound = next((bound for bound in bounds if bound is not None), None)
     results, baseline = (shlex.quote(file) for file in files)
@@ -527,7 +528,7 @@ def _dcg(grades: Sequence[int], measure: Measure) -> float:
 
 
 def _explain_question(entry: GoldenEntry) -> RenderableType:
-    """What it asked for, and every hit with whether it was that."""
+    """The expectations of a question, and for every hit whether it meets them."""
     sentences = Sentences(Words("en"))
     evidence = entry.stated.get("evidence")
     stated = {

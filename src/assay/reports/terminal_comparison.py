@@ -137,7 +137,7 @@ def _decided_by(comparison: Comparison, head: Difference) -> str:
 
 
 def _margin(row: Difference, margin: float) -> str:
-    """What two one-sided tests say."""
+    """The outcome of the two one-sided tests."""
     sentence_of = {
         "equivalent": f"EQUIVALENT: the change lies within {margin:g} either way",
         "no worse": f"NO WORSE: it fell by less than {margin:g}, if at all",
@@ -261,7 +261,7 @@ def trend_lines(trends: Sequence[Trend]) -> RenderableType:
 
 
 def _trend_of(trend: Trend) -> Iterator[RenderableType]:
-    """Two lines a run, which fit into 80 columns: its figures, and below what it did."""
+    """Two lines per run, which fit into 80 columns: its figures, and below them the change."""
     if not trend.events:
         return
     head = ("", "when", trend.events[-1].measure, "95% interval", "labels of today", "change")
@@ -358,7 +358,7 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
 
 
 def _unjudged_effect(plan: Plan) -> str:
-    """What the unjudged hits do to the answer."""
+    """A sentence on how the unjudged hits affect the plan."""
     sentence = (
         f"{plan.unjudged:,} of the {plan.hits:,} results that affect the score have no judgment, "
         "and count as not relevant here."
@@ -385,7 +385,7 @@ def _compared_with(plan: Plan, need: Need) -> str:
 
 
 def _gates(plan: Plan) -> Iterator[RenderableType]:
-    """What gates take that ask for as much."""
+    """The number of queries that gates on the same difference need."""
     yield Text(f"For a gate with significance {1 - plan.level:.2g} to pass", style="bold")
     table = headed_table("gate", "if the engine", right=("queries",))
     for need in plan.gates:

@@ -41,7 +41,7 @@ class TuneFigure:
 
 @dataclass(frozen=True)
 class EffectLine:
-    """What one parameter does, in words and as a drawing."""
+    """The effect of one parameter, in words and as a drawing."""
 
     parameter: str
     best: str
@@ -152,7 +152,7 @@ def _figures(report: TuneReport, words: Words) -> list[TuneFigure]:
 
 
 def _notes(report: TuneReport, words: Words) -> Iterator[str]:
-    """What to know before the setting is used."""
+    """Notes to read before using the setting."""
     excluded = [trial for trial in report.trials if trial.excluded]
     if excluded:
         why = (f"{setting_text(trial.parameters)}: {trial.excluded}" for trial in excluded[:LISTED])
@@ -284,7 +284,7 @@ def _in_order(groups: Sequence[str], values: Sequence[object]) -> list[str]:
 
 
 def _places(values: Sequence[object]) -> list[float]:
-    """Where the values stand on an axis: numbers by their order, others as they come."""
+    """The positions of values on an axis: numbers by size, others as they come."""
     known = list(dict.fromkeys(values))
     if all(isinstance(each, int | float) for each in known):
         known.sort()
@@ -392,12 +392,12 @@ def terminal(report: TuneView) -> RenderableType:
 
 
 def page(report: TuneView) -> str:
-    """One self-contained file."""
+    """The report as one self-contained file."""
     return _rendered("tune.html.j2", report)
 
 
 def body(report: TuneView, copy: str = "") -> Markup:
-    """What the report and the workbench have in common; `copy` names the button that copies the
+    """The part that the report and the workbench share; `copy` names the button that copies the
     TOML."""
     return Markup(_rendered("tune_body.html.j2", report, copy))
 

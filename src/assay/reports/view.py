@@ -80,8 +80,8 @@ def view(
     before: Mapping[str, Metrics] | None = None,
     language: str = "en",
 ) -> ReportView:
-    """What a report on these results says; with `comparison`, and for a golden set `changes`, also
-    what is different from other results, whose values by query are `before`."""
+    """The view of a report on these results; with `comparison`, and for a golden set `changes`,
+    also the differences from other results, whose values by query are `before`."""
     sentences = Sentences(Words(language))
     if isinstance(results, GoldenResults):
         report = _golden(results, changes, _answers(comparison, sentences), sentences)
@@ -438,7 +438,7 @@ def _turned(before: GoldenEntry, after: GoldenEntry, sentences: Sentences) -> Tu
 
 
 def _status(verdict: Verdict | None) -> Status | None:
-    """What the gates say together, where there is one that counts."""
+    """The status of the gates together, if one of them counts."""
     if verdict is None or not any(check.counts for check in verdict.checks):
         return None
     return verdict.status
@@ -474,7 +474,7 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
 
 
 def _intervals_note(results: Results, figures: Sequence[ReportFigure], words: Words) -> str:
-    """That the intervals hold in the worst case, and which are too wide to be useful."""
+    """A note that the intervals hold in the worst case, and which are too wide to be useful."""
     notes = [words("intervals_worst_case")] if results.worst_case else []
     names = [figure.title for figure in figures if figure.too_wide]
     notes += [words("too_wide", names=", ".join(names))] if names else []

@@ -146,7 +146,7 @@ class Sentences:
         )
 
     def judged(self, card: GoldCard) -> str:
-        """That nothing is judged yet; empty where something is."""
+        """A sentence that nothing is judged yet; empty if something is."""
         return "" if card.judgments else self.words("nothing_judged")
 
     def finding(self, finding: Finding) -> str:
@@ -159,7 +159,8 @@ class Sentences:
         return place + self.words(f"findings.{finding.code}", tail=tail)
 
     def warnings(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """Why two results cannot be compared one to one; other languages say it in general."""
+        """The reasons why two results cannot be compared one to one; in general terms outside
+        English."""
         if self.words.is_english or not notes:
             return tuple(notes)
         return (self.words("differ_note"),)
@@ -169,7 +170,7 @@ class Sentences:
         return (self.words.plural("rulings_needed", count),) if count else ()
 
     def stale(self, why: str) -> str:
-        """Why a baseline is stale, as part of a sentence."""
+        """The reason why a baseline is stale, as part of a sentence."""
         return self.words("differ") if why and not self.words.is_english else why
 
     def since(self, baseline: Baseline, names: Mapping[str, str]) -> str:
@@ -253,7 +254,7 @@ class Sentences:
         return "; ".join(places) or say("golden.nothing")
 
     def stood(self, entry: GoldenEntry) -> str:
-        """Where the expected hit stood."""
+        """The rank of the expected hit."""
         say = self.words
         if entry.expected_rank is None:
             return say("golden.not_returned")
@@ -263,7 +264,7 @@ class Sentences:
     # ── reasons ───────────────────────────────────────────────────────────────────────────────────
 
     def graded_reason(self, entry: GradedEntry) -> str:
-        """Why a query has no value, or a 0."""
+        """The reason why a query has no value, or a 0."""
         if self.words.is_english or not entry.reason:
             return entry.reason
         if entry.error is not None:
@@ -271,7 +272,7 @@ class Sentences:
         return self.words.translated("reasons", entry.reason)
 
     def golden_reason(self, entry: GoldenEntry) -> str:
-        """Why a question failed, or how it passed."""
+        """The reason why a question failed, or how it passed."""
         if self.words.is_english:
             return entry.reason
         if entry.passed:
@@ -328,7 +329,7 @@ class Sentences:
         return f"{words['may_ship'].format(engine=engine)} {text}{usual}."
 
     def failed_musts(self, musts: Sequence[str], limit: int | None = None) -> str:
-        """That every gate passes, but not every question that must pass."""
+        """A sentence on questions that must pass and failed although every gate passes."""
         which = ", ".join(map(self.words.isolated, musts[:limit]))
         return self.words.plural("passed_but", len(musts), which=which)
 
@@ -346,7 +347,7 @@ class Sentences:
         return f"{found} ({'; '.join(notes)})." if notes else f"{found}."
 
     def one_judge(self, rests: OneJudge | None) -> str:
-        """That a verdict depends on documents that only one judge has judged."""
+        """A sentence that a verdict depends on documents that only one judge has judged."""
         if rests is None:
             return ""
         status = self.words.named("statuses", rests.without)
@@ -395,7 +396,7 @@ class Sentences:
         return self.words(f"golden.{check.limit_kind}", limit=as_text(measure, check.bound)) + base
 
     def check(self, check: Check) -> str:
-        """What a gate found. The English sentence holds more than the facts beside it."""
+        """The finding of a gate. The English sentence holds more than the facts beside it."""
         if not self.words.is_english:
             return self._check(check)
         key = check.gate.measure
@@ -403,8 +404,8 @@ class Sentences:
         return check.message.replace(key, name, 1)
 
     def check_of(self, results: Results, check: Check) -> str:
-        """The same; a golden set has its figures as its card has them, in per cent and points, and
-        a gate that goes by the value has the interval of the card."""
+        """The finding of a gate on these results; for a golden set in per cent and points like its
+        card, with the card's interval if the gate goes by the value."""
         if check.value is None or not check.counts or not isinstance(results, GoldenResults):
             return self.check(check)
         gate = check.gate
@@ -445,7 +446,7 @@ class Sentences:
         return text + say("gate.undecided") + thin
 
     def why(self, why: Why) -> str:
-        """Why a gate is inconclusive."""
+        """The reason why a gate is inconclusive."""
         percents = (*SHARES, "needed") if why.kind == "few_judged" else SHARES
         facts = {
             name: self.numbers.percent(fact, 0)
@@ -625,14 +626,14 @@ def sureness(row: Difference, sentences: Sentences) -> str:
 
 
 def gold_change(head: Difference, comparison: Comparison, sentences: Sentences) -> str:
-    """That the set changed between the runs; empty where it did not."""
+    """A sentence that the set changed between the runs; empty if it did not."""
     changed = comparison.gold_changed
     return sentences.words(f"gold_changed_{changed}", n=head.n) if changed else ""
 
 
 def hidden_loss(head: Difference, comparison: Comparison, sentences: Sentences) -> str:
-    """Of a golden set: what a pass hides, where the first hit or the first right one fell. Every
-    question may pass, and none have its answer on top."""
+    """The loss that a pass of a golden set hides: every question may pass although the first or the
+    first right hit fell."""
     beside = [row for row in comparison.differences if row.key in BESIDE]
     fell = [row for row in beside if row.system == head.system and row.difference <= -FALL]
     if not fell:
@@ -718,8 +719,8 @@ def _notes(row: Difference, sentences: Sentences) -> Iterator[str]:
 
 
 def risk_in_words(row: Difference, sentences: Sentences) -> str:
-    """Why the interval of a difference may be too narrow, naming the queries; empty where it is
-    not."""
+    """The reason why the interval of a difference may be too narrow, with the queries; empty if it
+    is not."""
     if row.risk is None:
         return ""
     changed = sentences.numbers.whole(row.wins + row.losses)
@@ -760,8 +761,8 @@ def more_queries(row: Difference, comparison: Comparison, sentences: Sentences) 
 
 
 def powers(comparison: Comparison, sentences: Sentences) -> list[str]:
-    """By system, the smallest change that would be significant on so many queries, or why none
-    would be."""
+    """The smallest significant change with so many queries, or why there is none, for each
+    system."""
     return [_power(row, sentences) for row in headlines(comparison)]
 
 
@@ -816,8 +817,7 @@ def warning(key: str, **facts: object) -> str:
 
 
 def run_warnings(counts: Mapping[str, int], *, golden: bool = False) -> Iterator[str]:
-    """What to know before the figures of a run are trusted: queries that it lacks, has beside the
-    gold set, or failed on."""
+    """Warnings about a run: queries that it lacks, has in excess, or failed on."""
     of_set = "_questions" if golden else ""
     every = counts["n_expected"]
     if duplicates := counts.get("duplicates"):
@@ -838,8 +838,8 @@ RELATIONS = ("section", "refers_to", "referred_by", "near")
 
 
 def hit_reasons_in_words(why: HitReasons, language: str = "en", *, isolated: bool = False) -> str:
-    """Why a search hit was found, the surest reason first; empty where nothing is known. On a page
-    each fact is `isolated`, so that it keeps its direction in a sentence of the other one."""
+    """The reasons why a search hit was found, the surest first. On a page each fact is `isolated`,
+    so that it keeps its direction in a sentence of the other one."""
     words = Words(language)
     said = page_table("why", language)
 
@@ -908,7 +908,7 @@ def deciding_measure(results: GradedResults) -> MeasureLine | None:
 
 
 def expected_and_outcome(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
-    """What a good answer to a query has, and what the engine found, both in words."""
+    """The expectation of a query and the engine's outcome, both in words."""
     if isinstance(entry, GoldenEntry):
         expected = f"{Sentences(Words('en')).expected(entry)}, in the top {entry.k}"
         if entry.min_score:
@@ -941,7 +941,7 @@ def _expected_place(entry: GoldenEntry) -> str:
 
 
 def why_not_estimated(judged: int, nothing_relevant: int) -> str:
-    """Why machine votes give no estimate: people judged too few queries in full."""
+    """The reason why machine votes give no estimate: people judged too few queries in full."""
     reason = f"people judged {counted(judged, 'query')} in full, and {FEWEST} are needed"
     if nothing_relevant:
         reason += f" that have something relevant: {nothing_relevant} have nothing"

@@ -127,7 +127,7 @@ def _forecast(pending: int, throughput: float, now: datetime) -> tuple[datetime 
 
 
 def breaches(figures: Backlog, limits: Limits) -> list[str]:
-    """What is over its limit, one sentence each; empty if nothing is."""
+    """The exceeded limits, one sentence each."""
     problems = []
     if limits.max_pending is not None and figures.pending_review > limits.max_pending:
         problems.append(f"{figures.pending_review} pending, the limit is {limits.max_pending}")
@@ -258,8 +258,8 @@ StateName = str | int | bool  # a state as the table spells it
 
 
 class BacklogSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an external backlog is: a `table`, or a `query` (one SELECT) with the two columns.
-    `states` maps our states to the names that the table has for them, one or several each."""
+    """The place of an external backlog: a `table`, or a `query` (one SELECT) with the two columns.
+    `states` maps our states to the table's names for them, one or several each."""
 
     url: str
     table: str = ""

@@ -43,7 +43,7 @@ OTHER_CASES = "from_other_cases"  # in the log: labels that only another case's 
 
 
 class Evidence(Protocol):
-    """What rows are made from: the logs of a store, or tables of the team's own."""
+    """The source of bootstrapped rows: the logs of a store, or the team's own tables."""
 
     def support(
         self, *, min_score: int, since: datetime | None, corpora: Sequence[str]

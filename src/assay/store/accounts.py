@@ -353,7 +353,7 @@ def _end_sessions(connection: Connection, account: Account) -> int:
 
 
 def _open_invitations(connection: Connection, at: datetime) -> list[Invitation]:
-    """Those that were neither used nor taken back and have not expired, oldest first."""
+    """The unused and unexpired invitations, oldest first."""
     still_open = (invitations.c.ended_at.is_(None), invitations.c.expires_at > at)
     query = select(invitations).where(*still_open)
     query = query.order_by(invitations.c.created_at, invitations.c.id)

@@ -414,7 +414,7 @@ def _require_file(connection: Connection) -> None:
 
 
 def lock(connection: Connection, key: int, *, shared: bool = False) -> None:
-    """Until the end of the transaction. SQLite has one writer anyway."""
+    """Take a lock until the end of the transaction. SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         connection.execute(text(f"SELECT {function}(:key)"), {"key": key})

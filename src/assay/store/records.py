@@ -57,11 +57,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Why a document is believed right (or wrong: score 0) for one search, and where the belief
-    comes from.
-
-    Kept as it was observed; correcting for position is done where feedback is used, so that it can
-    be redone."""
+    """Evidence that a document is right (or wrong: score 0) for one search, and its origin. Kept as
+    observed: correcting for position is done where feedback is used, so that it can be redone."""
 
     log_id: str
     doc_id: str
@@ -98,7 +95,7 @@ class CaseCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """Who did what to what, when and why. Append-only."""
+    """An audit entry: who did what to what, when and why. Append-only."""
 
     id: str
     at: datetime
@@ -133,7 +130,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store says of itself: the database behind it, its schema, and rows by table."""
+    """The database behind a store, its schema, and its rows by table."""
 
     backend: str
     version: str
@@ -175,7 +172,7 @@ _LOOKS_LIKE = str.maketrans(
 
 
 def spelling_skeleton(name: str) -> str:
-    """What a name looks like: two names that a reader would take for one have the same."""
+    """A form of a name that is the same for names which readers would confuse."""
     return folded(folded(name.translate(_LOOKS_LIKE)).translate(_LOOKS_LIKE)).replace("rn", "m")
 
 
@@ -192,8 +189,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountAct(msgspec.Struct, frozen=True, kw_only=True):
-    """Who changes an account, with which role, when and why. `role` counts for somebody without an
-    account, as at the terminal; an account has the rights of the role that it has now."""
+    """The person who changes an account, with role, time and reason. `role` counts for somebody
+    without an account, as at the terminal; an account has the rights of its current role."""
 
     by: str
     role: Role

@@ -60,7 +60,7 @@ class Access:
 
 @dataclass(frozen=True)
 class User:
-    """Who calls. A logging or watching service is no person: it has the kind of its key."""
+    """The caller. A logging or monitoring service is no person: it has the kind of its key."""
 
     name: str
     role: Role
@@ -72,9 +72,9 @@ class User:
 
 
 class Refusal(Exception):
-    """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
-    chosen yet, 408 too slow, 429 too often, 503 too busy. `word` is its key in the words of the
-    pages, `role` the one that is needed."""
+    """A refused request: 401 not signed in, 403 not allowed, 409 no name chosen, 408 too slow, 429
+    too often, 503 too busy. `word` is its key in the words of the pages, `role` the one that is
+    needed."""
 
     def __init__(self, status: int, word: str, role: str = "") -> None:
         super().__init__(word)
@@ -87,7 +87,7 @@ def access_of(request: Request) -> Access:
 
 
 def visitor_of(request: Request) -> User | None:
-    """Who is signed in, if anybody."""
+    """The signed-in user, if any."""
     user: User | None = getattr(request.state, "user", None)
     return user
 
@@ -134,7 +134,7 @@ def _service_user(service: Service, access: Access, offered: str) -> User | None
 
 
 def _proxy_name(request: Request, access: Access) -> str:
-    """Whom the proxy has signed in; "" where its word does not hold."""
+    """The user that the proxy has signed in; "" if its signature is wrong."""
     name, at = request.headers[PROXY_USER], request.headers.get(PROXY_TIME, "")
     expected = proxy_signature(access.proxy_secret, name, at, request.method, request.url.path)
     offered = request.headers.get(PROXY_SIGNATURE, "")
@@ -316,8 +316,8 @@ def check_door(request: Request, name: str) -> str:
 
 
 def identify_at_rate(request: Request) -> User | None:
-    """Who calls. Keys of services can be tried as often as passwords; one that was right before is
-    not held up by those who guess from its address."""
+    """The caller, with a limit on wrong service keys like that on passwords; a key that was right
+    before is not held up by others who guess from its address."""
     offered = request.headers.get("authorization", "")
     if not offered or not access_of(request).accounts:
         return identify(request)
@@ -353,7 +353,7 @@ Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Respons
 
 
 @dataclass(frozen=True)
-class GuardedRoute:
+class AppRoute:
     """A row of a route table.
 
     `path` as Starlette writes it; `endpoint(request) -> Response`, plain or async (plain ones run
@@ -389,27 +389,27 @@ def page_and_call(
     query: type | None = None,
     *,
     call: str = "",
-) -> tuple[GuardedRoute, GuardedRoute]:
+) -> tuple[AppRoute, AppRoute]:
     """The rows of a page and of the JSON call that its handler answers as well: the call is at
     /api/PATH unless `call` says otherwise. The handler asks `is_api(request)` which one it is."""
     return (
-        GuardedRoute(path, endpoint, methods, role, summary, query=query),
-        GuardedRoute(call or f"/api{path}", endpoint, methods, role, summary, body, answer, query),
+        AppRoute(path, endpoint, methods, role, summary, query=query),
+        AppRoute(call or f"/api{path}", endpoint, methods, role, summary, body, answer, query),
     )
 
 
-def routes(rows: Sequence[GuardedRoute]) -> list[Route]:
+def routes(rows: Sequence[AppRoute]) -> list[Route]:
     """The routes of a table, each behind its check."""
     return [_route(row) for row in rows]
 
 
 @cache  # a route keeps nothing of the application that it is in
-def _route(row: GuardedRoute) -> Route:
+def _route(row: AppRoute) -> Route:
     return Route(row.path, _guarded(row), methods=list(row.methods))
 
 
 def user_of(request: Request) -> User:
-    """Who is signed in. On a row for "anyone" there may be nobody: see `visitor_of`."""
+    """The signed-in user. On a row for "anyone" there may be nobody: see `visitor_of`."""
     user = visitor_of(request)
     if user is None:
         raise Refusal(401, "sign_in_first")
@@ -421,7 +421,7 @@ def is_chair(request: Request) -> bool:
     return ROLES.index(user_of(request).role) >= ROLES.index("chair")
 
 
-def may_call(user: User | None, row: GuardedRoute) -> bool:
+def may_call(user: User | None, row: AppRoute) -> bool:
     """Whether somebody may call a row."""
     if row.role == "anyone":
         return True
@@ -436,7 +436,7 @@ def is_api_path(path: str) -> bool:
     return path.startswith("/api/") or path == "/metrics"
 
 
-def _guarded(row: GuardedRoute) -> Callable[[Request], Awaitable[Response]]:
+def _guarded(row: AppRoute) -> Callable[[Request], Awaitable[Response]]:
     async def checked(request: Request) -> Response:
         desks: ThreadPools = request.app.state.desks
         desk = desks.desk(request.method, watching=row.key == "watch")
@@ -462,7 +462,7 @@ def _guarded(row: GuardedRoute) -> Callable[[Request], Awaitable[Response]]:
     return checked
 
 
-def _lacks_name(user: User, row: GuardedRoute) -> bool:
+def _lacks_name(user: User, row: AppRoute) -> bool:
     return not user.name and not row.key and row.role in ROLES[ROLES.index("judge") :]
 
 
@@ -490,8 +490,8 @@ async def _limited(request: Request, user: User | None) -> bytes:
 
 
 def _is_intended(request: Request, user: User | None) -> bool:
-    """A page of ours has sent it: other sites know no token. A program that is not a browser has
-    no cookies to be misused: it needs none for calls."""
+    """Whether a page of ours sent the request: other sites know no token. A program that is not a
+    browser has no cookies to misuse, and needs no token for calls."""
     if user is not None and user.key:
         return True
     by_browser = {"origin", "sec-fetch-site", "cookie"} & set(request.headers)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.web.access import GET, GuardedRoute, is_chair, user_of
+from assay.web.access import GET, AppRoute, is_chair, user_of
 from assay.web.page_frame import page, service_of
 from assay.workbench.judging.answer_figures import judged_answers
 from assay.workbench.judging.answer_page import answer_set, answer_sets
@@ -21,7 +21,7 @@ def list_answer_sets(request: Request) -> Response:
 
 
 def show_answer_set(request: Request) -> Response:
-    """Only chairs see figures, since they name the systems."""
+    """A set of checked answers. Only chairs see figures, since they name the systems."""
     service, name = service_of(request), request.path_params["set"]
     shown = answer_set(service, name, user_of(request).name)
     chair = is_chair(request)
@@ -31,6 +31,6 @@ def show_answer_set(request: Request) -> Response:
 
 
 ANSWER_ROUTES = [
-    GuardedRoute("/answers", list_answer_sets, GET, "judge", "Checked answers, by set"),
-    GuardedRoute("/answers/{set}", show_answer_set, GET, "judge", "A set of checked answers"),
+    AppRoute("/answers", list_answer_sets, GET, "judge", "Checked answers, by set"),
+    AppRoute("/answers/{set}", show_answer_set, GET, "judge", "A set of checked answers"),
 ]

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from assay.core.errors import InputError
-from assay.web.access import GET, POST, GuardedRoute
+from assay.web.access import GET, POST, AppRoute
 from assay.web.page_frame import body, json, page, query, service_of
 from assay.workbench.project import health, logs
 from assay.workbench.review.queue import BacklogFigures, backlog_figures
@@ -111,7 +111,7 @@ class CallError(msgspec.Struct, frozen=True):
     error: str
 
 
-def document(table: Iterable[GuardedRoute], version: str) -> JsonObject:
+def document(table: Iterable[AppRoute], version: str) -> JsonObject:
     """OpenAPI 3.1 of every call in a table; pages are left out."""
     calls = [row for row in table if row.is_api]
     used = [kind for row in calls for kind in (row.body, row.answer, row.query)]
@@ -159,7 +159,7 @@ def _has_schema(kind: Any) -> bool:
 
 
 def _call(
-    row: GuardedRoute, body: object, answered: object, parameters: list[JsonObject], refused: object
+    row: AppRoute, body: object, answered: object, parameters: list[JsonObject], refused: object
 ) -> JsonObject:
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -252,7 +252,7 @@ def type_name(shape: object) -> str:
     return str(shape.get("type", "…"))
 
 
-def role_table(table: Iterable[GuardedRoute]) -> str:
+def role_table(table: Iterable[AppRoute]) -> str:
     """A Markdown table of the lowest role for each page and call, narrow enough for a phone."""
     lines = ["| who | call |", "|---|---|"]
     for row in table:
@@ -262,7 +262,7 @@ def role_table(table: Iterable[GuardedRoute]) -> str:
 
 
 API_ROUTES = [
-    GuardedRoute(
+    AppRoute(
         "/api/log",
         log,
         POST,
@@ -272,7 +272,7 @@ API_ROUTES = [
         logs.LoggedSearches,
         key="log",
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/feedback",
         feedback,
         POST,
@@ -281,7 +281,7 @@ API_ROUTES = [
         logs.SentFeedback | list[logs.SentFeedback],
         key="log",
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/decisions",
         decisions,
         POST,
@@ -292,7 +292,7 @@ API_ROUTES = [
         query=DecisionsQuery,
         key="log",
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/backlog",
         backlog,
         GET,
@@ -301,7 +301,7 @@ API_ROUTES = [
         answer=BacklogFigures,
         key="watch",
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/system/diagnostics",
         diagnostics,
         GET,
@@ -310,7 +310,7 @@ API_ROUTES = [
         answer=health.Diagnostics,
         key="watch",
     ),
-    GuardedRoute("/metrics", metrics, GET, "reader", "Figures for Prometheus", key="watch"),
-    GuardedRoute("/api/openapi.json", openapi, GET, "reader", "This documentation, for programs"),
-    GuardedRoute("/api/docs", docs, GET, "reader", "This documentation, for people"),
+    AppRoute("/metrics", metrics, GET, "reader", "Figures for Prometheus", key="watch"),
+    AppRoute("/api/openapi.json", openapi, GET, "reader", "This documentation, for programs"),
+    AppRoute("/api/docs", docs, GET, "reader", "This documentation, for people"),
 ]

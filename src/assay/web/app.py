@@ -49,7 +49,7 @@ from assay.reports.words import page_words
 from assay.web.access import (
     CHANGES,
     Access,
-    GuardedRoute,
+    AppRoute,
     Limiter,
     Refusal,
     ThreadPools,
@@ -79,7 +79,7 @@ from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import health, logs, people
 from assay.workbench.project.service import Service
 
-TABLES: tuple[list[GuardedRoute], ...] = (
+TABLES: tuple[list[AppRoute], ...] = (
     API_ROUTES,
     DECIDE_ROUTES,
     TUNE_ROUTES,
@@ -486,8 +486,8 @@ def _error_fields(error: BaseException) -> dict[str, object]:
 
 
 class _StderrHandler(logging.Handler):
-    """Where stderr is when something is said: logging's own handler stays with the one it was made
-    with, which may be closed by then."""
+    """A log handler that writes to the current stderr: logging's own keeps the one it started with,
+    which may be closed by then."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -513,7 +513,8 @@ def write_json_lines() -> None:
 
 
 class RequestLog:
-    """One line a request: method, route, status, milliseconds, bytes. Nothing of who or what."""
+    """Log one line per request: method, route, status, milliseconds and bytes, but no names or
+    texts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

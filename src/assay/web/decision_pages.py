@@ -40,7 +40,7 @@ from assay.reports.wording import (
     risk_in_words,
 )
 from assay.reports.words import Words
-from assay.web.access import GET, POST, GuardedRoute, Refusal, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, AppRoute, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
     ProjectSight,
     body,
@@ -875,7 +875,7 @@ JOB_ROUTES = [
         RunAgain,
         list[RunJob],
     ),
-    GuardedRoute("/runs/again", run_again_page, GET, "reader", "How far the runs are", query=Again),
+    AppRoute("/runs/again", run_again_page, GET, "reader", "How far the runs are", query=Again),
     *page_and_call(
         "/second",
         ask_second_judge,
@@ -885,9 +885,7 @@ JOB_ROUTES = [
         SecondWanted,
         SecondAsked,
     ),
-    GuardedRoute(
-        "/api/runs/jobs", list_jobs, GET, "reader", "Runs started here", answer=list[RunJob]
-    ),
+    AppRoute("/api/runs/jobs", list_jobs, GET, "reader", "Runs started here", answer=list[RunJob]),
     *page_and_call(
         "/runs/jobs/{job}", show_job, GET, "reader", "A run that was started here", answer=RunJob
     ),
@@ -909,7 +907,7 @@ DECIDE_ROUTES = [
     ),
     *JOB_ROUTES,
     *page_and_call("/runs/{run}", show_run, GET, "reader", "One run", answer=RunToday),
-    GuardedRoute(
+    AppRoute(
         "/runs/{run}/report",
         run_report,
         GET,

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.types import Issue
 from assay.reports.drawings import range_mark
-from assay.web.access import GET, POST, GuardedRoute, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, AppRoute, is_chair, page_and_call, user_of
 from assay.web.page_frame import body, is_api, json, language_for, page, query, sent_as, service_of
 from assay.workbench.deciding.next_judgments import open_question
 from assay.workbench.judging import agreement, rulings, set_edits
@@ -394,7 +394,7 @@ JUDGE_ROUTES = [
         query=SetParams,
         call="/api/judge/set",
     ),
-    GuardedRoute(
+    AppRoute(
         "/judge/{set}/{query:path}/all",
         all_documents_page,
         GET,
@@ -411,7 +411,7 @@ JUDGE_ROUTES = [
         query=QueryParams,
         call="/api/judge/query",
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/judge/document",
         show_document,
         GET,
@@ -420,7 +420,7 @@ JUDGE_ROUTES = [
         query=DocumentParams,
         answer=PairToRead,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/judge/rubric",
         show_rubric,
         GET,
@@ -429,7 +429,7 @@ JUDGE_ROUTES = [
         query=SetParams,
         answer=RubricAnswer,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/judge/search",
         search_to_add,
         GET,
@@ -438,7 +438,7 @@ JUDGE_ROUTES = [
         query=SearchParams,
         answer=list[FoundToAdd],
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/votes",
         vote,
         POST,
@@ -447,7 +447,7 @@ JUDGE_ROUTES = [
         body=VoteForm,
         answer=SavedVote,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/flags",
         flag,
         POST,
@@ -456,7 +456,7 @@ JUDGE_ROUTES = [
         body=FlagForm,
         answer=Flag,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/pool",
         add_document,
         POST,
@@ -465,7 +465,7 @@ JUDGE_ROUTES = [
         body=NewDocument,
         answer=AddedDocument,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/pool/assign",
         assign,
         POST,
@@ -474,7 +474,7 @@ JUDGE_ROUTES = [
         body=Assignment,
         answer=Assigned,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/notes",
         note,
         POST,
@@ -483,10 +483,10 @@ JUDGE_ROUTES = [
         body=QueryNote,
         answer=QueryNote,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/queries", add_query, POST, "chair", "Add a query", body=NewQuery, answer=ChangedSet
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/issues",
         edit_issue,
         POST,
@@ -495,7 +495,7 @@ JUDGE_ROUTES = [
         body=EditedIssue,
         answer=Issue,
     ),
-    GuardedRoute("/agreement", sets_page, GET, "judge", "The agreement on each set"),
+    AppRoute("/agreement", sets_page, GET, "judge", "The agreement on each set"),
     *page_and_call(
         "/agreement/{set}",
         show_agreement,
@@ -506,10 +506,8 @@ JUDGE_ROUTES = [
         query=SetParams,
         call="/api/agreement",
     ),
-    GuardedRoute(
-        "/agreement/{set}/{query:path}", rule_page, GET, "chair", "Rule on a disagreement"
-    ),
-    GuardedRoute(
+    AppRoute("/agreement/{set}/{query:path}", rule_page, GET, "chair", "Rule on a disagreement"),
+    AppRoute(
         "/api/disputes",
         list_disputes,
         GET,
@@ -518,7 +516,7 @@ JUDGE_ROUTES = [
         query=SetParams,
         answer=list[Dispute],
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/rulings",
         rule,
         POST,
@@ -527,7 +525,7 @@ JUDGE_ROUTES = [
         body=RulingGiven,
         answer=RulingOutcome,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/rulings/withdraw",
         withdraw_ruling,
         POST,

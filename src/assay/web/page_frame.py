@@ -39,7 +39,7 @@ from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page
 from assay.web.access import (
     VISIT_COOKIE,
     YEAR,
-    GuardedRoute,
+    AppRoute,
     access_of,
     csrf_token,
     fields_of,
@@ -108,7 +108,7 @@ def sight(request: Request, *runs: str) -> ProjectSight:
 
 @dataclass(frozen=True)
 class Form:
-    """What a form sent: texts by the names of its fields."""
+    """The texts of a submitted form, by field."""
 
     fields: dict[str, list[str]]
 
@@ -351,7 +351,7 @@ def _address_in(request: Request, language: str) -> str:
 
 
 def _may_open(request: Request, path: str) -> bool:
-    table: list[GuardedRoute] = request.app.state.table
+    table: list[AppRoute] = request.app.state.table
     user = visitor_of(request)
     return any(row.path == path and "GET" in row.methods and may_call(user, row) for row in table)
 

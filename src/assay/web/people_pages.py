@@ -17,7 +17,7 @@ from assay.web.access import (
     NAME_COOKIE,
     POST,
     YEAR,
-    GuardedRoute,
+    AppRoute,
     Refusal,
     access_of,
     check_door,
@@ -58,7 +58,7 @@ SHARED = ("people",)  # the words of these pages are in one file
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is signed in. Without accounts the name is chosen on the page /me."""
+    """The signed-in user. Without accounts the name is chosen on the page /me."""
 
     name: str
     role: Role
@@ -261,7 +261,7 @@ def browser_name(agent: str) -> str:
 
 
 def choose_name(request: Request) -> Response:
-    """Without accounts: the name is chosen once."""
+    """Choose a name once, in a project without accounts."""
     if access_of(request).accounts:
         return RedirectResponse("/me", status_code=303)
     sent = form(request)
@@ -437,23 +437,19 @@ def audit(request: Request) -> Response:
 
 
 PEOPLE_ROUTES = [
-    GuardedRoute("/sign-in", sign_in_page, GET, "anyone", "Sign in"),
-    GuardedRoute("/sign-in", sign_in, POST, "anyone", "Sign in with name and password"),
-    GuardedRoute("/sign-out", sign_out, POST, "reader", "Sign out here"),
-    GuardedRoute(
-        "/sign-out/everywhere", sign_out_everywhere, POST, "reader", "Sign out everywhere"
-    ),
-    GuardedRoute("/invite/{token}", invitation_page, GET, "anyone", "Open a link that works once"),
-    GuardedRoute(
-        "/invite/{token}", accept_invitation, POST, "anyone", "Join, or set a new password"
-    ),
-    GuardedRoute("/me", me, GET, "reader", "One's own name and password"),
-    GuardedRoute("/api/me", me, GET, "reader", "Who is signed in", answer=Me),
-    GuardedRoute("/me", choose_name, POST, "reader", "Choose a name, where there are no accounts"),
-    GuardedRoute("/me/password", change_password, POST, "reader", "Change one's password"),
+    AppRoute("/sign-in", sign_in_page, GET, "anyone", "Sign in"),
+    AppRoute("/sign-in", sign_in, POST, "anyone", "Sign in with name and password"),
+    AppRoute("/sign-out", sign_out, POST, "reader", "Sign out here"),
+    AppRoute("/sign-out/everywhere", sign_out_everywhere, POST, "reader", "Sign out everywhere"),
+    AppRoute("/invite/{token}", invitation_page, GET, "anyone", "Open a link that works once"),
+    AppRoute("/invite/{token}", accept_invitation, POST, "anyone", "Join, or set a new password"),
+    AppRoute("/me", me, GET, "reader", "One's own name and password"),
+    AppRoute("/api/me", me, GET, "reader", "Who is signed in", answer=Me),
+    AppRoute("/me", choose_name, POST, "reader", "Choose a name, where there are no accounts"),
+    AppRoute("/me/password", change_password, POST, "reader", "Change one's password"),
     *page_and_call("/people", list_people, GET, "chair", "People, links and keys", answer=People),
-    GuardedRoute("/people/history", history, GET, "chair", "The audit trail", query=TrailQuery),
-    GuardedRoute(
+    AppRoute("/people/history", history, GET, "chair", "The audit trail", query=TrailQuery),
+    AppRoute(
         "/api/audit",
         audit,
         GET,

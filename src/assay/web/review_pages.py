@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
-from assay.web.access import GET, POST, GuardedRoute, Refusal, is_chair, page_and_call, user_of
+from assay.web.access import GET, POST, AppRoute, Refusal, is_chair, page_and_call, user_of
 from assay.web.page_frame import (
     Form,
     body,
@@ -463,8 +463,8 @@ REVIEW_ROUTES = [
         answer=ItemView,
         query=QueueFilter,
     ),
-    GuardedRoute("/review/{item}", decide, POST, "chair", "Approve or reject"),
-    GuardedRoute(
+    AppRoute("/review/{item}", decide, POST, "chair", "Approve or reject"),
+    AppRoute(
         "/api/review/{item}/approve",
         decide,
         POST,
@@ -473,7 +473,7 @@ REVIEW_ROUTES = [
         DecisionForm,
         ItemOutcome,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/review/{item}/reject",
         decide,
         POST,
@@ -482,7 +482,7 @@ REVIEW_ROUTES = [
         DecisionForm,
         ItemOutcome,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/review/{item}/document",
         show_document,
         GET,
@@ -491,7 +491,7 @@ REVIEW_ROUTES = [
         answer=WholeDocument,
         query=ReviewDocumentQuery,
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/review/{item}/search",
         search_documents,
         GET,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from assay.core.errors import InputError
 from assay.reports.wording import hit_reasons_in_words
-from assay.web.access import GET, GuardedRoute, Refusal, page_and_call
+from assay.web.access import GET, AppRoute, Refusal, page_and_call
 from assay.web.page_frame import is_api, json, language_for, page, query, service_of, sight
 from assay.workbench.searching import documents as reading
 from assay.workbench.searching import search as searching
@@ -271,7 +271,7 @@ SEARCH_ROUTES = [
         query=DocumentQuery,
         call="/api/documents/{corpus}/{id:path}",
     ),
-    GuardedRoute(
+    AppRoute(
         "/api/similar",
         _or_missing(list_similar),
         GET,

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError
 from assay.core.workspace import workspace
-from assay.web.access import GET, POST, GuardedRoute, access_of
+from assay.web.access import GET, POST, AppRoute, access_of
 from assay.web.page_frame import form, message_of, page, service_of
 from assay.workbench.project import start as way
 from assay.workbench.project.service import reopen_service
@@ -144,8 +144,8 @@ def map_answer(request: Request) -> Response:
 PARTS = ("id", "score", "title", "text")
 
 START_ROUTES = [
-    GuardedRoute("/start", show_start, GET, "admin", "From documents to a decision, step by step"),
-    GuardedRoute("/start", answer_step, POST, "admin", "Answer what a step asks"),
-    GuardedRoute("/start/run", run_step, POST, "admin", "Run the commands of the next step"),
-    GuardedRoute("/start/map", map_answer, (*GET, *POST), "admin", "Map the answer of a service"),
+    AppRoute("/start", show_start, GET, "admin", "From documents to a decision, step by step"),
+    AppRoute("/start", answer_step, POST, "admin", "Answer what a step asks"),
+    AppRoute("/start/run", run_step, POST, "admin", "Run the commands of the next step"),
+    AppRoute("/start/map", map_answer, (*GET, *POST), "admin", "Map the answer of a service"),
 ]

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from assay.core.errors import NotHere
 from assay.reports import tuning
-from assay.web.access import GET, GuardedRoute, page_and_call
+from assay.web.access import GET, AppRoute, page_and_call
 from assay.web.decision_pages import decided_page
 from assay.web.page_frame import is_api, json, language_for, service_of
 from assay.workbench.deciding.tune import SweepState, sweep_state
@@ -33,7 +33,5 @@ TUNE_ROUTES = [
     *page_and_call(
         "/tune/{sweep}", show_sweep, GET, "reader", "A sweep over settings", answer=SweepState
     ),
-    GuardedRoute(
-        "/api/tune/{sweep}/trials.csv", sweep_trials, GET, "reader", "Every setting, as CSV"
-    ),
+    AppRoute("/api/tune/{sweep}/trials.csv", sweep_trials, GET, "reader", "Every setting, as CSV"),
 ]

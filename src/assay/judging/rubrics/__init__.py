@@ -125,19 +125,6 @@ def check_rubric(rubric: Rubric, path: Path) -> Rubric:
     )
 
 
-def require_grades(rubric: Rubric, used: Iterable[int], where: str) -> None:
-    """Refuse a rubric that has no place for a grade that is in use."""
-    lost = sorted(set(used) - set(rubric.values))
-    if lost:
-        names = ", ".join(map(str, lost))
-        scale = ", ".join(map(str, reversed(rubric.values)))
-        raise InputError(
-            f"grade {names} is in use, and the rubric {rubric.id} has no such grade",
-            where=where,
-            hint=f"Its scale is {scale}. Restore the grade, or judge those pairs again.",
-        )
-
-
 def _check_grades(rubric: Rubric, path: Path) -> None:
     count = len(rubric.grades)
     if not MIN_GRADES <= count <= MAX_GRADES:
@@ -324,7 +311,7 @@ def _project() -> Path:
 
 
 class TranslatedGrade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One grade."""
+    """A grade in another language."""
 
     value: int
     label: str = ""
@@ -366,7 +353,7 @@ def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> 
 def _translation_of(
     name: str, language: str, beside: Path | None
 ) -> tuple[Path, Translation | None]:
-    """Beside the rubric that is in use; pages ask at every turn, so it is read once."""
+    """The translation beside the rubric in use, read once since pages ask for it often."""
     homes = (Path(each.path).parent for each in available(beside=beside) if each.name == name)
     path = next(homes, Path()) / FOLDER / f"{name}.{language}{ENDING}"
     return path, read_translation(path) if path.is_file() else None
@@ -445,7 +432,7 @@ def _checks(rubric: Rubric) -> Iterator[str]:
 
 
 def _usual(rubric: Rubric) -> str:
-    """What a query has as a rule, as far as the rubric says."""
+    """A sentence on what the rubric expects of a query."""
     expected, high, low = rubric.expected_per_query, rubric.highly_relevant_from, rubric.values[-1]
     lower = [value for value in rubric.values if rubric.relevant_from <= value < high]
     rows = (

@@ -124,7 +124,7 @@ class Words:
         return table(self.language)["figures"].get(name, [name])[0]
 
     def short(self, name: str) -> str:
-        """Its name where there is little room."""
+        """The short name of a figure."""
         return table(self.language)["figures"].get(name, [name])[-1]
 
     def slice_title(self, kind: str) -> str:
@@ -144,7 +144,7 @@ class Words:
         return str(known.get(name, name))
 
     def perturbation(self, name: str) -> str:
-        """In words, with the name that the ids of the variants end in."""
+        """The name of a perturbation in words, with the name at the end of its variants' ids."""
         known = table(self.language)["perturbations"]
         return f"{known[name]} ({name})" if name in known else name
 

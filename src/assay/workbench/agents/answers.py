@@ -68,15 +68,7 @@ def check_answer(
     found = guard(answer, given, question=question, as_of=as_of, corpus=corpus, home=service.home)
     return DraftCheck(
         faults=[
-            DraftFault(
-                check=note.check,
-                value=note.value,
-                text=note.text,
-                start=note.start,
-                end=note.end,
-                reason=note.reason,
-                candidates=note.candidates,
-            )
+            msgspec.convert(note, DraftFault, from_attributes=True)
             for note in found.notes
             if note.is_fault
         ],

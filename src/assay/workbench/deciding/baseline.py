@@ -32,7 +32,7 @@ def read_baseline(path: Path | None, *, golden: bool) -> Results | None:
 
 
 def stale_reason(results: Results, baseline: Results | None) -> str:
-    """Why the baseline cannot be compared with; empty when it can, or where there is none."""
+    """The reason why the results cannot be compared with the baseline; empty if they can."""
     if baseline is None:
         return ""
     from assay.evaluation.comparison import differing_fingerprints

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -19,17 +20,18 @@ def are_answers(paths: Sequence[Path]) -> bool:
     return all(is_answer_results(path) for path in paths)
 
 
-def compare_results(
-    paths: Sequence[Path],
-    *,
-    force: bool = False,
-    primary: str = "",
-    equivalence: float | None = None,
-    tests: bool = False,
-    worst_case: bool = False,
-) -> Comparison:
-    """Paired differences; `primary` is the measure that decides, `equivalence` a margin. Three or
-    more also have a leaderboard."""
+class ComparisonOptions(TypedDict, total=False):
+    """The options of a comparison, as `evaluation.comparison.compare` describes them."""
+
+    force: bool
+    primary: str
+    equivalence: float | None
+    tests: bool
+    worst_case: bool
+
+
+def compare_results(paths: Sequence[Path], **options: Unpack[ComparisonOptions]) -> Comparison:
+    """Compare each results file with the first."""
     if len(paths) < 2:
         raise UsageError("give at least two results files to compare")
     if answers := [path for path in paths if is_answer_results(path)]:
@@ -38,15 +40,7 @@ def compare_results(
             hint="Compare results of one kind.",
         )
     results = [read_results(path) for path in paths]
-    found = compare_with_leaderboard(
-        results,
-        names_of_systems(results, paths),
-        force=force,
-        primary=primary,
-        equivalence=equivalence,
-        tests=tests,
-        worst_case=worst_case,
-    )
+    found = compare_with_leaderboard(results, names_of_systems(results, paths), **options)
     dataset = dataset_of(results[0])
     rulings = rulings_needed(dataset) if dataset is not None else 0
     return msgspec.structs.replace(found, rulings=rulings)
@@ -65,25 +59,10 @@ def names_of_systems(results: Sequence[Results], paths: Sequence[Path]) -> list[
 
 
 def compare_with_leaderboard(
-    results: Sequence[Results],
-    names: Sequence[str],
-    *,
-    force: bool = False,
-    primary: str = "",
-    equivalence: float | None = None,
-    tests: bool = False,
-    worst_case: bool = False,
+    results: Sequence[Results], names: Sequence[str], **options: Unpack[ComparisonOptions]
 ) -> Comparison:
     """Compare each results with the first; three or more also have a leaderboard."""
-    found = compare(
-        results,
-        names,
-        force=force,
-        primary=primary,
-        equivalence=equivalence,
-        tests=tests,
-        worst_case=worst_case,
-    )
+    found = compare(results, names, **options)
     if len(results) < 3:
         return found
     from assay.evaluation.leaderboard import leaderboard

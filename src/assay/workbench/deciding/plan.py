@@ -112,7 +112,7 @@ def _documents(base: GradedResults, other: GradedResults, depth: int) -> float:
 
 
 class UnjudgedEffect(TypedDict, total=False):
-    """What the unjudged hits do to a plan."""
+    """The effect of the unjudged hits on a plan."""
 
     unjudged: int
     hits: int

@@ -51,8 +51,8 @@ def write_comment(
 
 
 def _public_error(outcome: Outcome | CheckedFile, texts: bool) -> str:
-    """Where things lie on this machine is nobody's business who reads a comment. What an engine
-    says of a query may hold its words: without `texts` only the kind of its error is told."""
+    """The error of an engine without paths of this machine, and unless `texts`, without its
+    message, which may quote a query."""
     error = outcome.error
     if outcome.error_exit == EngineError.exit_code and not texts:
         ours, _, more = error.partition(": ")

@@ -64,7 +64,7 @@ WEIGHTY = 20  # documents to judge if no number of them is expected to settle it
 
 
 class QueryChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One query in both runs; for a golden question the values are 1 where it passed."""
+    """The values of one query in both runs; of a golden question, 1 if it passed."""
 
     query_id: str
     query_text: str
@@ -86,7 +86,7 @@ class SliceChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What does not depend on the gates."""
+    """The part of a comparison that does not depend on gates."""
 
     outcome: ComparisonOutcome
     head: Difference
@@ -147,7 +147,7 @@ def compare_runs(service: Service, first: str, second: str) -> RunComparison:
 
 
 def pairs_that_decide(service: Service, first: str, second: str) -> list[Pair]:
-    """What to judge so that it is sure which of two runs is better, which no vote changes."""
+    """The pairs to judge to be sure which of two runs is better. Votes do not change the list."""
     return _known_change(service.store.address, _read_two_runs(service, first, second)).to_judge
 
 
@@ -183,7 +183,7 @@ def _shown_sureness(head: Difference) -> float | None:
 def _change_risk(
     service: Service, runs: tuple[StoredRun, StoredRun], outcome: ComparisonOutcome
 ) -> SingleJudgeRisk | None:
-    """Only of what is said to be so."""
+    """Whether a proven outcome depends on the unchecked votes of one judge."""
     if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
         return None
     try:
@@ -197,7 +197,7 @@ def _change_risk(
 def _outcome_by(
     runs: tuple[StoredRun, StoredRun],
 ) -> Callable[[Sequence[Results]], ComparisonOutcome]:
-    """What the comparison says of two results of these engines."""
+    """A function that gives the outcome of comparing two results of these engines."""
 
     def find_outcome(results: Sequence[Results]) -> ComparisonOutcome:
         found = compare(list(results), names_of(runs), force=True)
@@ -207,7 +207,7 @@ def _outcome_by(
 
 
 def names_of(runs: Sequence[StoredRun]) -> tuple[str, str]:
-    """By engine; two runs of one engine by the day too, those of one day by the time."""
+    """The names of two runs: their engines, with the day or the time if those are the same."""
     for form in (
         "{0.engine}",
         "{0.engine} ({0.at:%Y-%m-%d})",
@@ -221,7 +221,7 @@ def names_of(runs: Sequence[StoredRun]) -> tuple[str, str]:
 
 
 def lead_of(service: Service, board: Board) -> Lead | None:
-    """Of the best two on a set, whether the first is proven to lead."""
+    """Whether the better of the best two engines on a set is proven to lead."""
     if len(board.leaders) < 2:
         return None
     best, other = board.leaders[:2]
@@ -252,7 +252,7 @@ def _kind(head: Difference) -> LeadKind:
 
 
 def lead_between(service: Service, first: str, second: str, names: tuple[str, str]) -> Lead:
-    """What the comparison of two runs says first, without all that its page has beside it."""
+    """The first sentence of the comparison of two runs, without the rest of its page."""
 
     def lead() -> Lead:
         head = _compared((stored_run(service, first), stored_run(service, second)))[1]

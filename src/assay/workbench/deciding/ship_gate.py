@@ -60,7 +60,7 @@ def ship_answer(service: Service, run: StoredRun) -> tuple[Ship, str]:
 
 
 def _verdict_and_musts(service: Service, run: StoredRun) -> tuple[Verdict | None, tuple[str, ...]]:
-    """What the gates of today say, and the questions that must pass and did not."""
+    """The verdict of today's gates, and the failed questions that must pass."""
     verdict = verdict_today(service, run, settle=False)
     return verdict, line_of(run, run.results, verdict).musts
 
@@ -91,7 +91,7 @@ def _english() -> Sentences:
 
 
 def _word_check(check: Check, run: StoredRun) -> str:
-    """What a gate found."""
+    """The sentence on one gate."""
     to_judge = 0
     if check.status == "inconclusive" and isinstance(run.results, GradedResults):
         to_judge = _still_to_judge(check, run.results)

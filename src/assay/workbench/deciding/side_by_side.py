@@ -148,7 +148,7 @@ def _ranking(
 
 
 def _opening_text(document: Document | None) -> str:
-    """What the document says, before its letterhead."""
+    """The part of a document that says most at once, such as its conclusion, else its text."""
     if document is None:
         return ""
     return next((document.fields[part] for part in PARTS if document.fields.get(part)), "") or (

@@ -129,7 +129,7 @@ def _gold_without(gold: GoldSet, pairs: Collection[Pair]) -> GoldSet:
 
 
 def _score_again(results: GradedResults, gold: GoldSet) -> GradedResults:
-    """The same answers, scored on other judgments."""
+    """Score the same answers with other judgments."""
     answers = [
         QueryResult(
             query_id=entry.query_id,

@@ -27,8 +27,8 @@ __all__ = ["Trend", "trends", "trends_by_set"]
 
 
 def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]:
-    """Of every set and engine, or of those asked for; the one that ran last comes first. Files of
-    answers come after the sets."""
+    """The trends of every set and engine, or of those given, the latest run first; files of answers
+    come after the sets."""
     name = stored_name(service, gold)
     tracks = trends_by_set(service, gold=name)
     tracks |= {} if name else trends_by_set(service, answers=True)
@@ -85,7 +85,7 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
 
 
 def _mean(past: Past) -> float | None:
-    """With the labels of today; none where the run was not scored with them."""
+    """The mean with today's labels; None if the run was not scored with them."""
     values = past.values.values()
     return sum(values) / len(values) if past.rescored and values else None
 

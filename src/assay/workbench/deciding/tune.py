@@ -304,7 +304,7 @@ def _distinct_settings(
 
 
 def _key(setting: JsonObject, current: JsonObject) -> bytes:
-    """What tells settings apart: 60 and 60.0 are one."""
+    """The identity of a setting, in which 60 and 60.0 are the same."""
     whole = {**current, **setting}.items()
     plain = {name: float(value) if type(value) is int else value for name, value in whole}
     return msgspec.json.encode(plain, order="sorted")
@@ -390,7 +390,7 @@ def _unmeasured(
 def _excluded(
     errors: Sequence[str], queries: int, p95: float | None, cost: float | None, table: TuneTable
 ) -> str:
-    """Why a setting cannot win; empty where it can."""
+    """The reason why a setting cannot win; empty if it can."""
     if errors:
         return f"failed on {len(errors)} of {queries} queries: {errors[0]}"
     if table.max_p95_ms is not None and p95 is not None and p95 > table.max_p95_ms:
@@ -509,8 +509,8 @@ def _ask_engine(engine: EngineConfig, folder: Path, on: TuneSet, tick: Tick) -> 
 
 
 def _fingerprint(engine: EngineConfig) -> str:
-    """What the answers of an engine depend on beside its parameters: its table, its code and its
-    documents. How it is called is no part of it."""
+    """A digest of what an engine's answers depend on besides its parameters: its table, code and
+    documents, but not how it is called."""
     table = msgspec.to_builtins(engine)
     own = {key: value for key, value in table["own"].items() if key != "parameters"}
     documents = msgspec.to_builtins(inputs_of(None, None, engine))
@@ -560,8 +560,8 @@ def _number(value: object, name: str) -> float:
 def _studies(
     name: str, space: Space, table: TuneTable, on: TuneSet, ask: Ask, log: Path | None
 ) -> list[tuple[list[int], list[JsonObject]]]:
-    """Two studies, each on half of the queries: (the rows it saw, the settings it tried). The
-    studies are kept in a file, and go on from there."""
+    """Two resumable studies, each on half of the queries: (the rows it saw, the settings it
+    tried)."""
     need("tune", 'search = "optuna"')
     import optuna
     from optuna.storages import JournalStorage

@@ -41,7 +41,7 @@ class _Entry(Generic[V]):
 
 
 class StaleCache(Generic[K, V]):
-    """One value for each key, with the state of the files that it was computed from."""
+    """A cache of one value per key, with the state of the files it was computed from."""
 
     def __init__(self) -> None:
         self._entries: dict[K, _Entry[V]] = {}

@@ -22,14 +22,14 @@ from assay.core.results import FEWEST
 from assay.core.types import counted
 from assay.evaluation.prediction_powered import estimate
 from assay.evaluation.statistics import mean_intervals
-from assay.gold.votes import Pair, current
+from assay.gold.votes import current
 from assay.judging.labels import read_policy
 from assay.judging.pool import is_answer_set
 from assay.judging.votes import read_votes
 from assay.workbench.judging.answer_page import record_of
 from assay.workbench.judging.answer_pool import AnswerRecord, Claim, kind_of
 from assay.workbench.judging.session import open_session
-from assay.workbench.scoring.graded import Grades, grades_by_machines, grades_by_people
+from assay.workbench.scoring.graded import grades_by_machines, grades_by_people
 from assay.workbench.searching.open_corpora import reader_of
 
 Values = dict[str, float | None]
@@ -64,8 +64,8 @@ class JudgedSystem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgedAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """What was judged of a set of answers. `checked` is the share of claims judged by anybody that
-    people judged."""
+    """The judged figures of a set of answers. `checked` is the share of judged claims that people
+    judged."""
 
     gold: str
     claims: int
@@ -102,7 +102,10 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         judged = _Judged(query.text, by_people, by_machines)
         systems[record.system].append(judged)
     asked = {pair.key for pairs in session.asked.values() for pair in pairs}
-    graded = [_pairs(grades) & asked for grades in (people, machines)]
+    graded = [
+        asked & {(query, doc) for query, docs in grades.items() for doc in docs}
+        for grades in (people, machines)
+    ]
     anybody = graded[0] | graded[1]
     return JudgedAnswers(
         gold=session.gold.name,
@@ -120,10 +123,6 @@ class _Judged(NamedTuple):
     question: str
     people: Values
     machines: Values
-
-
-def _pairs(grades: Grades) -> set[Pair]:
-    return {(query, doc) for query, given in grades.items() for doc in given}
 
 
 # ── one answer ────────────────────────────────────────────────────────────────────────────────────
@@ -210,7 +209,7 @@ def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
 
 
 def _by_question(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    """One value a question: several answers to one question are not independent."""
+    """The mean value of each question: several answers to one question are not independent."""
     grouped: dict[str, list[float]] = defaultdict(list)
     for question, value in values:
         if value is not None:

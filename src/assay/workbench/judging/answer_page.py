@@ -269,8 +269,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def marks_in(document: Document) -> tuple[list[Span], Span | None]:
-    """Where the quoted words of a claim stand in its source, and the passage nearest to it, where
-    the source is opened."""
+    """The places of a claim's quoted words in its source, and the passage nearest to them."""
     claim = msgspec.convert(document.metadata["claim"], Claim)
     if claim.kind != "support":
         return [], None
@@ -284,7 +283,7 @@ def marks_in(document: Document) -> tuple[list[Span], Span | None]:
 
 
 def quoted_spans(text: str, quote: str) -> list[Span]:
-    """Where the words of a quotation stand in a text, also where some of them were changed."""
+    """The places of a quotation's words in a text, even if some of them were changed."""
     there = [(match[0].casefold(), *match.span()) for match in _WORD.finditer(text)]
     quoted = [match[0].casefold() for match in _WORD.finditer(quote)]
     matcher = SequenceMatcher(None, quoted, [word for word, _, _ in there], autojunk=False)

@@ -50,8 +50,8 @@ WHOLE: dict[ClaimKind, str] = {
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What a document to judge is about. `quotes` are the quotations in the sentence, and `source`
-    what supports it."""
+    """The claim behind a document to judge. `quotes` are the quotations in the sentence, and
+    `source` what should support it."""
 
     kind: ClaimKind
     sentence: int = -1
@@ -89,8 +89,8 @@ class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PooledAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """What was prepared. `settled` citations have a fault, `without_text` lead to no text at
-    hand; nobody is asked about either."""
+    """The outcome of pooling answers. Nobody judges `settled` citations, which have a fault, and
+    those `without_text`."""
 
     gold: str
     answers: int
@@ -168,7 +168,7 @@ def _refuse(output: Path, documents: Path, judges: Sequence[str], overlap: float
 def _pool(
     prepared: Sequence[_PreparedAnswer], documents: Path, judges: Sequence[str], overlap: float
 ) -> Pool:
-    """Whole answers are dealt: who judges one reads all of it."""
+    """The pool, dealt by whole answers: whoever judges one reads all of it."""
     asked: list[tuple[str, ...]] = [()] * len(prepared)
     if judges:
         doubles = doubles_wanted(overlap, len(prepared), 0, len(prepared))

@@ -49,7 +49,7 @@ _normal = lru_cache(maxsize=8_192)(normal_query)
 
 
 def open_pairs(service: Service, judge: str) -> OpenPairs | None:
-    """What a judge has left in all sets that can be judged; None if that is nothing."""
+    """The pairs that a judge has left in all sets; None if there are none."""
     queries: dict[str, dict[str, int]] = {}
     texts = set[str]()
     for path in service.gold_sets.values():

@@ -102,7 +102,7 @@ def corpora_of(gold: GoldSet, named_corpora: Mapping[str, Path]) -> dict[str, Pa
 
 
 def _configured() -> dict[str, Path]:
-    """What the engines of each route search, where their tables say it."""
+    """The corpus of each route of the configured engines, if their tables name it."""
     path = Path(CONFIG_NAME)
     if not path.exists():
         return {}
@@ -117,11 +117,7 @@ def _configured() -> dict[str, Path]:
                     where=f"{path}: engines.{engine.name}.corpora",
                     hint="Choose one with --corpus.",
                 )
-    return {name: corpus for name, corpus in known.items() if _is_known_corpus(corpus)}
-
-
-def _is_known_corpus(corpus: Path) -> bool:
-    return corpus.exists() or is_corpus(str(corpus))
+    return {name: path for name, path in known.items() if path.exists() or is_corpus(str(path))}
 
 
 def unchecked_rows(gold: GoldSet, known: Mapping[str, Path]) -> Iterator[Finding]:
@@ -177,7 +173,7 @@ def validate_gold(
 
 
 def _known_of_corpora(known_of_each: Sequence[KnownDocuments]) -> KnownDocuments | None:
-    """What is known of the documents of all corpora together."""
+    """The known facts about the documents of all corpora together."""
     if len(known_of_each) < 2:
         return known_of_each[0] if known_of_each else None
     numbers = [known.statutes for known in known_of_each]
@@ -216,8 +212,8 @@ def _known_of_corpus(
 
 
 def log_warnings(dataset: Path) -> list[str]:
-    """What to know of the log of a set: the file is behind it or was edited by hand since, lines
-    are damaged, or a newer version wrote some. Nothing is written."""
+    """Warnings about the log of a set: the file is behind it or was edited by hand, or lines are
+    damaged or of a newer version."""
     if not dataset.is_file() or not log_path(dataset).exists():
         return []
     log = open_log(dataset)
@@ -305,11 +301,11 @@ def new_rubric(name: str, copied: str) -> Path:
     return rubrics.new(name, copied)
 
 
-def rubric_list(dataset: Path | None = None) -> list[rubrics.AvailableRubric]:
-    return rubrics.described(dataset)
-
-
 # ── from logs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def rubric_list() -> list[rubrics.AvailableRubric]:
+    return rubrics.described()
 
 
 def bootstrap_gold(
@@ -318,7 +314,6 @@ def bootstrap_gold(
     *,
     min_support: int = 1,
     recent_days: float | None = None,
-    corpora: Sequence[str] = (),
     min_grade: int = 3,
     dry_run: bool = False,
 ) -> BootstrapOutcome:
@@ -331,7 +326,6 @@ def bootstrap_gold(
     options = BootstrapOptions(
         min_support=min_support,
         since=days_before(now, recent_days) if recent_days is not None else None,
-        corpora=tuple(corpora),
         min_grade=min_grade,
     )
     return bootstrap(evidence, gold, options, dry_run=dry_run, now=now)
@@ -430,7 +424,7 @@ def _lost_note(before: GoldSet, after: GoldSet) -> Iterable[str]:
 
 
 def _lost_judgments(before: GoldSet, after: GoldSet) -> Iterable[str]:
-    """What is missing when the written file is read back."""
+    """The judgments that are missing when the written file is read back."""
     after, numbered = _by_text(before, after)
     if numbered:
         yield f"id of {len(before.queries)} queries"

@@ -104,7 +104,7 @@ class JudgingPlan:
 
     @property
     def unusable_before(self) -> list[UnjudgedPair]:
-        """What was asked in vain before, and is not asked again."""
+        """The pairs without a usable answer in an earlier run, which are not asked again."""
         return [
             UnjudgedPair(query_id=item.query_id, doc_id=item.doc_id, why=item.kept.why)
             for item in self.items
@@ -138,9 +138,8 @@ class UnjudgedPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgingOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run came to. `left` counts the pairs that are still to judge, `unusable` among them
-    (also those that were so before, and were not asked again);
-    `cut_off` the requests whose answers were not waited for."""
+    """The outcome of a judging run. `left` counts the pairs still to judge, `unusable` those among
+    them without a usable answer, now or before, and `cut_off` the requests that were abandoned."""
 
     judge: str
     model: str
@@ -244,7 +243,7 @@ def machine_named(config: Path, judge: str) -> Machine:
 
 
 def _refuse_person(judge: str, votes: Iterable[Vote]) -> None:
-    """One name is one judge: agreement between the two would mean nothing."""
+    """Refuse the name of a person as that of a machine: their votes could not be told apart."""
     if any(vote.judge == judge and vote.kind != "machine" for vote in votes):
         raise InputError(
             f"{judge!r} voted as a person on this set",
@@ -281,7 +280,8 @@ def _source(settings: Machine) -> str:
 
 
 def _judged_versions(vote: Vote) -> tuple[str, str, str]:
-    """With another rubric, model or document the pair is judged again."""
+    """The versions that a vote is on: if the rubric, model or document changes, the pair is judged
+    again."""
     return vote.rubric, vote.source, vote.document
 
 
@@ -337,8 +337,8 @@ class _JudgingRun:
         self.from_cache = len(votes)
 
     def ask_all(self) -> None:
-        """In rounds: with a ceiling a round is what is sure to fit under it, and what an answer
-        cost less than the most it could leaves room for the next."""
+        """Ask in rounds that are sure to fit under the ceiling; what a round saves goes to the
+        next."""
         left = self.plan.to_send
         while left and not self.stopped:
             room = affordable(self.plan.machine, left, self.spent.cost or 0.0)
@@ -536,7 +536,8 @@ class _QuestionsAnswer(msgspec.Struct, frozen=True):
 
 
 class DraftedQuestions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written for one document, or why nothing was; states as those of `JudgeOutcome`."""
+    """The questions written for one document, or why there are none; states as in
+    `JudgeOutcome`."""
 
     state: str
     questions: list[str] = []
@@ -593,7 +594,7 @@ def read_questions(text: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class WritingPlan:
-    """What a run would send: documents of a corpus that have no questions yet."""
+    """The documents of a corpus without questions, which a run would send."""
 
     corpus: str
     machine: Machine
@@ -612,7 +613,7 @@ class WritingPlan:
 
 
 class WrittenQuestions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run came to. What is left is asked for when the command is called again."""
+    """The outcome of writing questions. Calling the command again continues with the rest."""
 
     output: str
     documents: int

@@ -34,8 +34,8 @@ def next_pairs(
     measure: str = "nDCG@10",
     threshold: float | None = None,
 ) -> Decision:
-    """What to judge to know whether the second run is better than the first, or whether the first
-    reaches `threshold`."""
+    """The pairs to judge to decide whether the second run is better than the first, or whether the
+    first reaches `threshold`."""
     if second is None and threshold is None:
         raise UsageError(
             "there is nothing to decide", hint="Give a second results file, or --threshold."
@@ -84,7 +84,7 @@ def without_voted(decision: Decision, dataset: Path | None) -> Decision:
 
 
 def _verdict(results: Sequence[Results], names: Sequence[str], measure: str) -> str:
-    """What `assay compare` says of two results; empty where they were not scored by the measure."""
+    """The verdict of `assay compare`; empty if the measure was not scored."""
     try:
         found = compare(results, names, primary=measure, force=True)
     except InputError:
@@ -94,7 +94,8 @@ def _verdict(results: Sequence[Results], names: Sequence[str], measure: str) -> 
 
 
 def refuse_closed(results: Sequence[Results], where: str = "") -> None:
-    """What is not listed in such a set counts as not relevant: no judgment is wanting."""
+    """Refuse closed sets, in which unlisted documents count as not relevant: they need no
+    judgments."""
     if all(map(is_closed, results)):
         raise InputError(
             "nothing is unjudged here: the set is closed, and what it does not list counts as not "

@@ -54,8 +54,8 @@ SPOKEN = 4_000  # characters of the queries that tell their language; taste
 
 
 class WrittenPacket(msgspec.Struct, frozen=True, kw_only=True):
-    """What went into a packet. `left` counts the pairs that wait for the judge beyond it; `notes`
-    are sentences for a person."""
+    """The contents of a packet. `left` counts the judge's pairs that are not in it; `notes` are
+    sentences for a person."""
 
     packet: str  # its file; empty where nothing was left to judge
     judge: str
@@ -197,7 +197,7 @@ WITH_VOTES = ("quepid-book",)  # which is made of them
 
 
 class ExportedPairs(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written: the pairs, and how many of their documents the corpus does not have."""
+    """The exported pairs, and how many of their documents the corpus lacks."""
 
     files: list[str]
     pairs: int
@@ -213,8 +213,8 @@ def export_pairs(
     judge: str = "",
     with_votes: bool = False,
 ) -> ExportedPairs:
-    """To Quepid the labels, or as a book all votes. To tools for judging the pairs that wait, of
-    one judge or of all; where nothing is pooled, or `with_votes`, every pair that the set has."""
+    """Export labels to Quepid (as a book all votes), and to judging tools the pairs left to judge.
+    If nothing is pooled, or `with_votes`, every pair of the set is exported."""
     if to not in formats.EXCHANGE_FORMATS:
         names = ", ".join(formats.EXCHANGE_FORMATS)
         raise UsageError(f"unknown format {to!r}", hint=f"Known: {names}.")
@@ -251,7 +251,7 @@ def export_pairs(
 def _pairs_to_export(
     dataset: Path, gold: GoldSet, votes: Sequence[Vote], *, judge: str, with_judged: bool
 ) -> list[Pair]:
-    """In the order of the queries, then that of the pool, whose order tells nothing."""
+    """The pairs in the order of the queries, then of the pool, which reveals nothing."""
     pool = read_pool(dataset)
     if judge and (pool is None or judge not in pool.judges):
         dealt = ", ".join(pool.judges) if pool else ""
@@ -509,7 +509,7 @@ def _level(rubric: Rubric, grade: int) -> str:
 
 
 def _usual(rubric: Rubric, language: str) -> str:
-    """What a sound query has, where the rubric says so."""
+    """What the rubric expects of a query, in words."""
     expected, words = rubric.expected_per_query, page_table("packet", language)
     rows = (
         (expected.highly_relevant, "usual_answers"),

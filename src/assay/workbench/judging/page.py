@@ -141,8 +141,8 @@ class QueryToJudge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairToRead(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge reads of one document; `words` are to be marked. Of the source of a claim,
-    `marks` are the stretches that the answer quotes; without any, `near` is the closest passage."""
+    """One document as a judge reads it; `words` are marked. In the source of a claim, `marks` are
+    what the answer quotes, or `near` is the closest passage."""
 
     row: PacketRow
     words: tuple[str, ...]
@@ -173,15 +173,15 @@ class VoteForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoteConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a vote was not taken: its judge has said something else since, which stands in `now`."""
+    """The answer to a vote that was refused because its judge has voted again since: `now`."""
 
     error: str
     now: JudgedPair
 
 
 class SavedVote(msgspec.Struct, frozen=True, kw_only=True):
-    """On disk. `holds` is false where the judge has given a later vote on the pair since; the
-    progress does not say whether the query is flagged."""
+    """A vote that is on disk. `holds` is false if the judge has voted again since; the progress
+    does not say whether the query is flagged."""
 
     id: str
     at: str
@@ -514,8 +514,8 @@ def _vote_of(service: Service, session: JudgingSession, form: VoteForm, judge: s
 
 
 def _refuse_no_reason(session: JudgingSession, form: VoteForm, before: Vote | None) -> None:
-    """Where the rubric asks for a reason, a letter or a mere start is none. What the judge said
-    before, and says again by undoing, is taken as it was."""
+    """Refuse a vote without a real reason if the rubric asks for one. Undoing restores an earlier
+    vote as it was."""
     rationale = form.rationale.strip()
     if form.grade is None or not rationale or session.rubric.rationale != "required":
         return  # one that is missing is refused with the rest of what does not fit
@@ -540,7 +540,7 @@ def _seconds(seconds: float | None) -> float | None:
 
 
 def _ask_another(session: JudgingSession, vote: Vote) -> None:
-    """Where everybody who was asked is unsure, one more judge is."""
+    """Ask one more judge if all who were asked are unsure."""
     if session.pool is None or not session.pool.judges:
         return
     with session.log.reading:

@@ -54,8 +54,7 @@ CITATIONS = "citations"
 
 
 class PoolRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to pool for a set. What is not given (judges, overlap, seed) is as it was when the set
-    was pooled before."""
+    """The systems to pool for a set. Judges, overlap and seed stay as they were unless given."""
 
     dataset: Path
     engines: tuple[str, ...] = ()
@@ -71,8 +70,8 @@ class PoolRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What pooling came to. `found` pairs are in the top of any system; `judged` of them have a
-    grade already, `new` were not asked for before. `pairs` are all that wait for a judge."""
+    """The outcome of pooling. `found` pairs are in the top of any system; `judged` of them have a
+    grade, `new` were not in the pool. `pairs` are all that are left to judge."""
 
     gold: str
     pool: str
@@ -89,7 +88,7 @@ class PoolOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class _System:
-    """Who is asked, under the name that the pool keeps: an engine, or a saved run."""
+    """An engine or saved run to pool, by its name in the pool."""
 
     name: str
     choice: EngineConfig | None = None
@@ -261,8 +260,8 @@ def _check_run(run: Run, gold: GoldSet, system: _System, depth: int, say: Say) -
 
 
 def _cited_documents(tops: Sequence[Top], corpus: Path | None, depth: int) -> Top:
-    """What the documents on top cite or are cited by and nobody found: those that most of them are
-    linked with first."""
+    """Documents that no system found but the top documents cite or are cited by, most linked
+    first."""
     graph = _citation_graph(corpus)
     every: dict[str, list[str]] = {}
     for query_id in tops[0]:
@@ -356,8 +355,8 @@ def _describe_pool(
 
 
 def _without_unknown(pool: Pool, known: Container[str], dataset: Path, say: Say) -> Pool:
-    """Without what was put in by hand, or from runs, before the corpus was known, and is not in it.
-    What has been voted on stays, and so does what was pooled from another corpus."""
+    """The pool without pairs that are not in its corpus, unless somebody voted on them or they come
+    from another corpus."""
     strange = [pair for pair in pool.pairs if pair.doc_id not in known]
     if not strange:
         return pool
@@ -412,7 +411,7 @@ def _write_pooled(
 
 
 def judged_now(dataset: Path, gold: GoldSet) -> set[Pair]:
-    """What has a label, or a vote that the policy of the set counts."""
+    """The pairs with a label, or with a vote that the policy counts."""
     votes = read_votes(dataset)
     return judged_pairs(gold, votes, read_policy(dataset).counts)
 

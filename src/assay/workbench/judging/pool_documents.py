@@ -24,7 +24,7 @@ class CorpusTexts:
 
 
 def corpus_texts(dataset: Path, corpus: Path | None) -> CorpusTexts | None:
-    """Of the corpus that is named, else of the pool's where it is here; None where neither is."""
+    """The texts of the named corpus, else of the pool's corpus; None if neither is here."""
     corpus = corpus or pooled_corpus(dataset)
     if corpus is None:
         return None

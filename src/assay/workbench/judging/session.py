@@ -170,7 +170,7 @@ def _read_session(dataset: Path) -> JudgingSession:
 
 
 def limits_under(rubric: Rubric, gold: GoldSet, votes: Sequence[Vote]) -> VoteLimits:
-    """What a vote is checked against: the queries of the set, and the grades of its rubric."""
+    """The limits on votes: the queries of the set, and the grades of its rubric."""
     top = gold.top_grade
     return replace(
         limits_of_set(gold, votes),
@@ -251,7 +251,7 @@ def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
 
 
 def _refuse_changed(vote: Vote, seen_version: str, before: Sequence[Vote]) -> None:
-    """Two windows of one judge: the second must not overwrite a vote that it does not show."""
+    """Refuse a vote that would overwrite one which the judge's other window made."""
     now = next((one for one in reversed(before) if one.source != WITHDRAWN), None)
     held = None if now is None else (now.grade, now.rationale)
     new = None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)
@@ -260,7 +260,7 @@ def _refuse_changed(vote: Vote, seen_version: str, before: Sequence[Vote]) -> No
 
 
 def _refuse_reused_id(known: Vote, vote: Vote) -> None:
-    """The same id means the same vote, sent again."""
+    """Refuse another vote under an id that was used."""
     one, other = ((v.query_id, v.doc_id, v.grade, v.judge, v.rationale) for v in (known, vote))
     if one != other:
         raise InputError(

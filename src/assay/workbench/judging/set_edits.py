@@ -137,8 +137,7 @@ def rubric_by_id(rubric: str, file: Path) -> rubrics.Rubric:
 def logged_queries(
     source: Service | ExternalLogs, *, limit: int | None = None
 ) -> list[LocatedQuery]:
-    """What people searched for, most frequent first. Spellings of one query are one, written as
-    most wrote it."""
+    """The queries of the log, most frequent first, each in its most frequent spelling."""
     logs = source.store if isinstance(source, Service) else source
     spellings: dict[str, Counter[str]] = {}
     for (text, _), searches in logs.query_counts().items():
@@ -461,7 +460,7 @@ def add_to_pool(
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is to judge what nobody has judged yet: of these queries, or of all."""
+    """The judges who get the unjudged pairs, of these queries or of all."""
 
     set: str
     judges: str  # names with commas between them
@@ -511,7 +510,7 @@ def assign_pairs(service: Service, assignment: Assignment, *, by: str) -> Assign
 
 
 class QueryNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chair tells everybody who judges a query; an empty note removes it."""
+    """A chair's note to all judges of a query; an empty one removes it."""
 
     set: str
     query_id: str

@@ -97,8 +97,8 @@ AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 
 
 
 class UncheckedVotes:
-    """By judge, the pairs that they alone graded; none of judges who agree with others. A ruling is
-    a check, and so is a spot check by somebody else."""
+    """The pairs that each judge alone graded, except judges who agree with others. A ruling or
+    another judge's spot check is a check."""
 
     def __init__(self) -> None:
         self._alone: dict[str, set[Pair]] = {}
@@ -238,8 +238,8 @@ def vote_totals(session: JudgingSession) -> Iterator[VoteTotals]:
 
 
 def _votes_for_label(votes: VoteBook, pair: Pair, policy: Policy) -> Sequence[Vote | VoteInMemory]:
-    """As much of the votes as the label needs. The times of votes, which are not in memory, matter
-    only where somebody ruled or spot-checked, and under the policies that take the latest vote."""
+    """The votes, with as much of them as the policy needs: times are read only for rulings, spot
+    checks and policies that take the latest vote."""
     heads = votes.heads(pair)
     timed = policy.name in ("latest", "senior")
     needs_times = timed or any(role_of(vote.source) for vote in heads)

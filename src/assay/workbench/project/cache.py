@@ -54,6 +54,6 @@ _values = RecentValues[tuple[Hashable, ...], Any](MAX_VALUES)
 
 
 def compute_once(key: tuple[Hashable, ...], find: Callable[[], T]) -> T:
-    """What `find` finds, once for each key. The first part of a key names what it is."""
+    """The value of `find`, computed once for each key. The first part of a key names its kind."""
     value: T = _values.of(key, find)
     return value

@@ -123,7 +123,7 @@ def read_config(path: Path) -> Config:
 
 
 def read_engine(path: Path, name: str) -> EngineConfig | None:
-    """One engine of the file, whatever is wrong with the others; None where it has no such."""
+    """One engine of the file, even if other tables are wrong; None if there is none."""
     tables = read_toml(path).get("engines")
     if not isinstance(tables, dict) or not isinstance(table := tables.get(name), dict):
         return None
@@ -251,7 +251,8 @@ def _with_absolute_paths(gold: GoldConfig, folder: Path) -> GoldConfig:
 
 
 def _with_absolute_path(answers: AnswersConfig, folder: Path) -> AnswersConfig:
-    """With absolute paths. A corpus is a file or folder beside the configuration, or has a name."""
+    """The table with absolute paths. A corpus is a file or folder beside the configuration, or a
+    name."""
     is_file = answers.corpus and (folder / answers.corpus).exists()
     return msgspec.structs.replace(
         answers,

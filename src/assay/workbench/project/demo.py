@@ -109,7 +109,7 @@ Say = Callable[[str], None]
 
 
 class _StoryVote(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody said of a pair."""
+    """A vote in the story of the sample."""
 
     query_id: str
     doc_id: str
@@ -131,7 +131,7 @@ class _DecisionStory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Story(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in the sample, beside the votes."""
+    """The events of the sample project, besides its votes."""
 
     rulings: list[_StoryVote]
     flags: list[_FlagStory]
@@ -183,7 +183,7 @@ def _state(home: Path) -> str:
 
 @contextlib.contextmanager
 def inside(folder: Path) -> Iterator[None]:
-    """In the folder of a project, with its own workspace and store, whatever the user has."""
+    """Work inside the folder of a project, with its own workspace and store."""
     before = {name: os.environ.pop(name, None) for name in (HOME, STORE)}
     try:
         with contextlib.chdir(folder):

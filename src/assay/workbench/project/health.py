@@ -266,7 +266,7 @@ def index_health(home: Path | None) -> IndexHealth:
 
 
 def engines_health(config: Config | None, probe: bool) -> EnginesHealth:
-    """With `probe`, every engine answers one query."""
+    """The health of the engines. With `probe`, each answers one query."""
     configured = config.engines if config is not None else {}
     not_probed = EngineHealth(status="not probed")
     engines = {name: _probe(engine) if probe else not_probed for name, engine in configured.items()}
@@ -378,8 +378,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkspaceHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Where corpora, indexes and the store are; `leftovers` are temporary files of killed processes
-    there and beside the gold sets, which the next start of the server removes."""
+    """The folder of corpora, indexes and the store; `leftovers` are temporary files of killed
+    processes, which the next start of the server removes."""
 
     status: str
     path: str

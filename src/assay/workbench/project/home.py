@@ -118,8 +118,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(service: Service, *, whole_trail: bool = False) -> Overview:
-    """What Home shows. With `whole_trail`, for readers of the audit trail, recent activity includes
-    all actions."""
+    """The contents of Home. With `whole_trail`, recent activity includes all actions."""
     records = _latest_summarised(service, run_records(service, limit=LOOKED_AT))
     every = set_lines(service, records)
     answers = {name for name, path in service.gold_sets.items() if is_answer_set(path)}
@@ -209,7 +208,8 @@ def _pending_work(service: Service, sets: Sequence[SetLine], queue: Backlog) -> 
     lost = stray_items(service)
     lost_suggestions = sum(item.kind == "judgment" for item in lost)
     waits = queue.pending_review - len(lost)
-    suggestions = min(_count_suggestions(service) - lost_suggestions, waits)
+    suggested = sum(item.kind == "judgment" for item in pending_items(service))
+    suggestions = min(suggested - lost_suggestions, waits)
     queued = waits - suggestions
     rows = max(sum(line.standing.to_approve for line in sets), queued)
     return PendingWork(
@@ -230,11 +230,6 @@ def _recent_for_all(service: Service) -> list[AuditEntry]:
         for entry in trail(service, limit=TRAIL)
         if entry.action.startswith(OPEN_TO_ALL)
     ][:RECENT]
-
-
-def _count_suggestions(service: Service) -> int:
-    """The suggested documents in the review queue, which also holds rows."""
-    return sum(item.kind == "judgment" for item in pending_items(service))
 
 
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────
@@ -280,7 +275,7 @@ def _without_unlisted(service: Service, verdicts: Sequence[RunLine]) -> list[Run
 
 
 def _headline_of(pairs: PairsByVotes) -> Headline:
-    """What comes next for the documents that would settle the gates."""
+    """The next step for the documents that would settle the gates."""
     if pairs.left:
         return "needs_judging"
     if pairs.rulings:

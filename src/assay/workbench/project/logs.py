@@ -92,9 +92,9 @@ class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InferredFeedback(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What decisions gave: new feedback, and the citations in their texts that name no document,
-    counted and listed. `cases` says for whose case the searches were made that now have a label
-    from these decisions, where a case is known of any."""
+    """The outcome of importing decisions: new feedback, and the citations that name no document.
+    `cases` counts the newly labelled searches by whose case they were made for, if that is
+    known."""
 
     read: int
     feedback: int
@@ -104,14 +104,15 @@ class InferredFeedback(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class LoggedSearches(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of searches that a program sent: their ids, and how many found the queue full."""
+    """The ids of the searches that a program sent, and how many were dropped by a full queue."""
 
     ids: list[str]
     dropped: int
 
 
 class ImportedTraces(ImportCounts, frozen=True, kw_only=True):
-    """What traces gave: `read` and `new` searches of so many `spans`, and `answers` written."""
+    """The outcome of importing traces: `read` and `new` searches of so many `spans`, and `answers`
+    written."""
 
     spans: int
     answers: int
@@ -190,7 +191,7 @@ def log_searches(service: Service, rows: Sequence[object]) -> LoggedSearches:
 
 
 def flush(service: Service) -> None:
-    """What was accepted is written, before the process ends."""
+    """Write accepted searches before the process ends."""
     if service.recorder is not None:
         service.recorder.flush()
 
@@ -271,7 +272,7 @@ def _read_apart(
 
 
 def _open_corpus(service: Service, name: str) -> Corpus:
-    """By name; who sits at the machine may also name the file of a frozen one."""
+    """Open a corpus by its name, or by the file of a frozen one."""
     if service.opens_files:
         return corpus_named(name, service.home)
     return open_corpus(service.home, name)

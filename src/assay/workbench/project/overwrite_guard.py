@@ -43,7 +43,7 @@ _GivenJudgment = tuple[str, str, int | None, str]
 
 
 def _known_judgments(gold: GoldSet | None, votes: Sequence[Vote]) -> set[_GivenJudgment]:
-    """With what was written, and without: a format may have no place for it."""
+    """The judgments with and without rationale: a format may have no place for it."""
     rows = [*(gold.iter_judgments() if gold else ()), *votes]
     return {
         (row.query_id, row.doc_id, row.grade, wrote)
@@ -58,7 +58,7 @@ def _judgment_of_row(row: Ballot, ids: dict[str, str]) -> _GivenJudgment:
 
 
 def _read_judgments(path: Path) -> Ballots | None:
-    """What a file has of judgments, be it filled in or a gold set; None where it is neither."""
+    """The judgments in a ballot or gold set; None if the file is neither."""
     try:
         return read_ballots(path)
     except InputError:

@@ -128,7 +128,7 @@ def needs_rehash(known: str) -> bool:
 
 
 def digest(token: str) -> str:
-    """What is kept of something that opens a door: it is long and random, so this is enough."""
+    """The stored digest of a token: tokens are long and random, so no salt is needed."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
@@ -181,7 +181,7 @@ def voters(service: Service) -> list[Voter]:
 
 @dataclass(frozen=True)
 class Actor:
-    """Who does something, and what that person may do."""
+    """The person who acts, and their role."""
 
     name: str
     role: Role
@@ -416,7 +416,7 @@ def _add_session(service: Service, name: str, agent: str, known: str | None = No
 
 
 def signed_in(service: Service, token: str) -> Account | None:
-    """Whose session it is."""
+    """The account whose session a token opens."""
     return service.store.signed_in(digest(token), service.clock()) if token else None
 
 
@@ -427,7 +427,7 @@ def account_of(service: Service, name: str) -> Account | None:
 
 
 def sessions_of(service: Service, name: str) -> list[Session]:
-    """Where somebody is signed in."""
+    """The sessions of a person."""
     ours = service.store.sessions(service.clock())
     return [one for one in ours if folded(one.name) == folded(name)]
 
@@ -477,7 +477,7 @@ def key_of(service: Service, token: str) -> ServiceKey | None:
 
 
 def server_secret(service: Service) -> bytes:
-    """What the server signs its cookies with: the same after a restart."""
+    """The secret that signs the server's cookies, which survives a restart."""
     return bytes.fromhex(service.store.server_secret("cookies"))
 
 

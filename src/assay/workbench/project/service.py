@@ -210,7 +210,7 @@ def configured_sets(config: Config | None) -> dict[str, Path]:
 
 
 def gold_path(service: Service, name: str) -> Path:
-    """By the name that people use, or that the history has for it."""
+    """The file of a set, by its name or its name in the history."""
     if name in service.gold_sets:
         return service.gold_sets[name]
     for path in service.gold_sets.values():
@@ -224,7 +224,7 @@ def gold_path(service: Service, name: str) -> Path:
 
 
 class SetNotOpen(NotHere):
-    """What belongs to a gold set that is not open here."""
+    """A request for something in a gold set that is not open."""
 
 
 def path_of_stored_name(service: Service, name: str) -> Path:
@@ -243,8 +243,8 @@ def read_gold(service: Service, name: str) -> GoldSet:
 
 
 def run_names(service: Service, path: Path) -> list[str]:
-    """What runs on a set are kept under: its name in assay.toml, else its path in the project; a
-    set that got a name later has runs under both."""
+    """The names under which runs on a set are stored: its name in assay.toml, and its path in the
+    project from before it had one."""
     place = path.resolve()
     names = [n for n, file in configured_sets(service.config).items() if file.resolve() == place]
     inside = place.is_relative_to(service.project)

@@ -44,7 +44,7 @@ PAIRS = 60  # that a judge is asked for, by default: an hour
 
 
 class StartAnswers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What has been answered so far."""
+    """The answers given so far."""
 
     documents: str = ""
     corpus: str = ""
@@ -176,16 +176,13 @@ def _first_query() -> str:
         return "test"
 
 
-def _engine_options(answers: StartAnswers) -> tuple[str, ...]:
-    return tuple(word for engine in answers.engines for word in ("--engine", engine))
-
-
 def _judging_steps(answers: StartAnswers) -> list[StartStep]:
     has_votes = SET.exists() and bool(open_log(SET).votes())
     packets = [(judge, Path(f"{judge}.html")) for judge in answers.judges]
     received = sorted(str(path) for path in Path().glob("*votes.jsonl"))
     judges = ",".join(answers.judges)
-    pooling = ("gold", "pool", str(SET), *_engine_options(answers), "--corpus", answers.corpus)
+    engines = (word for engine in answers.engines for word in ("--engine", engine))
+    pooling = ("gold", "pool", str(SET), *engines, "--corpus", answers.corpus)
     pooling += ("--depth", str(_depth(answers)), "--judges", judges or "ann,ben", "--overlap", "1")
     return [
         StartStep(key="judges", asks="judges", is_done=bool(answers.judges)),
@@ -256,10 +253,6 @@ def _results(engine: str) -> str:
     return f"results-{_UNSAFE.sub('-', engine)}.json"
 
 
-def _is_scored(answers: StartAnswers) -> bool:
-    return bool(answers.engines) and all(Path(_results(one)).exists() for one in answers.engines)
-
-
 def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
     results = [_results(engine) for engine in answers.engines]
     scoring = tuple(
@@ -272,7 +265,7 @@ def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
         StartStep(
             key="compare",
             commands=(*scoring, *((("compare", *results),) if len(results) > 1 else ())),
-            is_done=_is_scored(answers),
+            is_done=bool(results) and all(Path(path).exists() for path in results),
         ),
         StartStep(key="next", commands=(asked,), is_done=NEXT.exists()),
     ]
@@ -349,6 +342,6 @@ def answered(answers: StartAnswers, question: str, text: str) -> StartAnswers:
 
 
 def usual_answer(step: StartStep, answers: StartAnswers) -> str:
-    """What a step proposes, where it asks for something."""
+    """The answer that a step proposes."""
     engines = f"{answers.corpus},bm25" if extras.has("search") else "bm25"
     return {"engines": engines, "judges": "ann,ben"}.get(step.asks, "")

@@ -59,7 +59,7 @@ def _names(tables: dict[str, object] | None, key: str) -> list[str]:
 
 
 def _last_verdict() -> LastVerdict | None:
-    """Of the newest results that gates decided on."""
+    """The verdict of the newest results with gates."""
     files = [(path.stat().st_mtime, path) for path in workspace().glob("results/*.json")]
     for changed, path in sorted(files, reverse=True)[:20]:
         if path.stat().st_size > LARGEST:

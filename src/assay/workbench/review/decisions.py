@@ -166,8 +166,8 @@ def _decide(
 def _refuse_reused_id(
     log: Log, act: Act, item: ReviewItem, form: DecisionForm, by: str, outcome: str
 ) -> None:
-    """The same id means the same decision, sent again: by the same person, on the same item, with
-    the same outcome and documents."""
+    """Refuse another decision under an id that was used: the same id means the same person, item,
+    outcome and documents."""
     row = next((change for change in act.rows if change.row == item.ref), None)
     on_item = item.id in act.supersedes if item.kind == "judgment" else row is not None
     same = on_item and log.who(act) == by and (act.action == REJECT) == (outcome == "rejected")
@@ -320,7 +320,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def preview(service: Service, queue_filter: QueueFilter, ids: Sequence[str] = ()) -> Preview:
-    """What approving these items would change; without ids, all that pass the filter."""
+    """The changes that approving these items would make; without ids, all that pass the filter."""
     if ids:
         found = list(find_items(service, ids[:MAX_PAGE]).values())
         more = len(ids) - len(found)

@@ -104,7 +104,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def item_view(service: Service, item: ReviewItem, queue_filter: QueueFilter) -> ItemView:
-    """Everything about one item, and its place among those that pass the filter."""
+    """An item with everything to read, and its place among those that pass the filter."""
     in_set = _row_details(service, item)
     return ItemView(
         item=item,

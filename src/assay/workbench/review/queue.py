@@ -274,7 +274,7 @@ def configured_backlogs() -> dict[str, ExternalBacklog]:
 
 
 def backlog_figures(service: Service, *, gold: str = "") -> BacklogFigures:
-    """Everything that is pending, of one gold set or of all, and in the external backlogs."""
+    """The figures of everything pending, in one gold set or all, and of the external backlogs."""
     figures, external = backlog(service, gold=gold), recent_external_backlogs(service)
     six = external.get("halacha", figures)
     return BacklogFigures(

@@ -164,8 +164,8 @@ def _edited_twice_error(dataset: Path, *keys: Key) -> InputError:
 
 
 def _side_in_git(dataset: Path, stage: int) -> bytes:
-    """One side of a conflict as a whole file, which git keeps until the conflict is resolved: 2 is
-    ours, 3 is theirs. Empty if git has none."""
+    """One side of a git conflict as a whole file: stage 2 is ours, 3 is theirs. Empty if git has
+    none."""
     side = git("show", f":{stage}:./{dataset.name}", folder=dataset.parent)
     return f"{side}\n".encode() if side else b""
 

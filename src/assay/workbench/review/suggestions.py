@@ -179,7 +179,7 @@ def worth_looking_at(
 
 
 def _runs_of(service: Service, gold: str, run_ids: Sequence[str]) -> list[StoredRun]:
-    """These runs, or else the newest of two engines, or of one."""
+    """The named runs, or else the newest of two engines, or of one."""
     if run_ids:
         named = [stored_run(service, run_id) for run_id in run_ids]
         names = run_names(service, gold_path(service, gold))
@@ -290,7 +290,7 @@ def _judged_in_set(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[
 
 
 def _found_in_runs(service: Service, gold: Path, doc_ids: Sequence[str]) -> Set[str]:
-    """What engines have found on this set lately."""
+    """The documents that engines recently found on this set."""
     found: set[str] = set()
     for record in service.store.runs(gold=run_names(service, gold), limit=RUNS):
         with contextlib.suppress(AssayError):  # a run that cannot be read tells nothing

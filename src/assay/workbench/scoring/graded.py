@@ -242,7 +242,7 @@ def _other_documents_warnings(
 
 
 def _engine_options(request: ScoreRequest) -> str:
-    """The same engine or run, as options."""
+    """The options of a command that name the same engine or run."""
     named = {
         "--engine": request.engine,
         "--search-module": request.search_module,
@@ -264,7 +264,7 @@ WITHOUT_IDEAL = ("RR", "Success", "P", "RBP", "ERR", "Judged")  # no ideal ranki
 
 
 class _JudgedBy(NamedTuple):
-    """What people, or machines, say: their grades, and the value of every query and measure."""
+    """The grades by people or by machines, with the value of every query and measure."""
 
     grades: Grades
     values: Floats
@@ -483,7 +483,7 @@ def _bounds(estimates: Estimates) -> Interval:
 def _sampling_doubts(
     queries: Sequence[Query], figures: Mapping[str, _EstimatedMeasure]
 ) -> Iterator[Doubt]:
-    """What would hardly be so had the judged queries been drawn at random."""
+    """Signs that the judged queries were not drawn at random."""
     known = [each for each in figures.values() if each.figure.value is not None and each.others]
     if not known:
         return

@@ -86,7 +86,7 @@ def _stored_run_of(record: RunRecord, results: Results) -> StoredRun:
 
 
 def _configured_engine(config: Config | None, name: str) -> EngineConfig:
-    """Only engines that a person configured can be run: an agent must not name code to load."""
+    """A configured engine; an agent may not name other code to load."""
     if config is None or name not in config.engines:
         known = ", ".join(config.engines) if config else "none: write an assay.toml"
         raise InputError(f"no engine {name!r} is configured", hint=f"Known: {known}.")
@@ -240,7 +240,7 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
 
 
 def _distinct_names(runs: Sequence[StoredRun]) -> list[str]:
-    """What people call each run: its engine, with day or time where one ran twice."""
+    """The name of each run: its engine, with day or time if one ran twice."""
     for name_of in (
         "{0.engine}",
         "{0.engine} of {0.at:%Y-%m-%d}",
@@ -425,8 +425,7 @@ def _open_gates(verdict: Verdict | None) -> int:
 
 
 def configured_name(service: Service, gold: str) -> str:
-    """What the configuration calls a set that the history knows under this name; empty where it
-    names none."""
+    """The configured name of a set that the history has under this name; empty if it has none."""
     sets = service.config.gold if service.config else {}
     for name, settings in sets.items():
         if gold in run_names(service, Path(settings.path)):

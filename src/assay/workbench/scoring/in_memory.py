@@ -8,7 +8,7 @@ import importlib.util
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
 import numpy as np
@@ -39,7 +39,7 @@ from assay.formats.results_json import read_results as read_results
 from assay.judging.next import Decision as Decision
 from assay.judging.next import next_to_judge
 from assay.reports import FORMATS, render, view
-from assay.workbench.deciding.compare import compare_with_leaderboard
+from assay.workbench.deciding.compare import ComparisonOptions, compare_with_leaderboard
 from assay.workbench.judging.next import refuse_closed, without_voted
 from assay.workbench.judging.vote_totals import dataset_of
 from assay.workbench.scoring.request import (
@@ -54,7 +54,7 @@ from assay.workbench.scoring.score import verdict_against
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """Where the values were read from, for the receipt; None where they were made here."""
+    """The files that the values were read from, for the receipt; None if they were made here."""
 
     gold: Path | None = None
     run: Path | None = None
@@ -67,7 +67,8 @@ class Sources:
 def score_graded_run(
     run: Run | Path, gold: GoldSet, measures: Sequence[str], sources: Sources
 ) -> GradedResults:
-    """What `assay score` would write. A saved run is read to as many hits as the results keep."""
+    """The results that `assay score` would write. A saved run is read to as many hits as they
+    keep."""
     wanted = parse_measures(measures)
     keep = max(DEFAULT_TOP_K, *(measure.cutoff or 0 for measure in wanted))
     if isinstance(run, Path):
@@ -103,7 +104,7 @@ def score_golden_run(
 
 
 def saved_answers(path: Path) -> list[QueryResult]:
-    """What the hits of saved results carry beside their ids; nothing for a TREC or BEIR run."""
+    """The fields of saved hits besides their ids; empty for a TREC or BEIR run."""
     return read_answers(path)[1] if detect_run(path) == "json" else []
 
 
@@ -197,14 +198,7 @@ def _is_number(value: object) -> bool:
 
 
 def compare_results_in_memory(
-    results: Sequence[Results],
-    names: Sequence[str],
-    *,
-    force: bool = False,
-    primary: str = "",
-    equivalence: float | None = None,
-    tests: bool = False,
-    worst_case: bool = False,
+    results: Sequence[Results], names: Sequence[str], **options: Unpack[ComparisonOptions]
 ) -> Comparison:
     """Each against the first; three or more also have a leaderboard."""
     kinds = {isinstance(each, GoldenResults) for each in results}
@@ -213,22 +207,14 @@ def compare_results_in_memory(
             "some of these scores are for a golden set and some for a graded one",
             hint="Compare scores on the same gold set.",
         )
-    return compare_with_leaderboard(
-        results,
-        names,
-        force=force,
-        primary=primary,
-        equivalence=equivalence,
-        tests=tests,
-        worst_case=worst_case,
-    )
+    return compare_with_leaderboard(results, names, **options)
 
 
 def next_pairs_of(
     first: Results, second: Results | None, *, measure: str, threshold: float | None
 ) -> Decision:
-    """What to judge to know whether the second is better than the first, or whether the first
-    reaches the threshold."""
+    """The pairs to judge to decide whether the second is better than the first, or whether the
+    first reaches the threshold."""
     every = [each for each in (first, second) if each is not None]
     graded = [each for each in every if isinstance(each, GradedResults)]
     if len(graded) < len(every):
@@ -264,7 +250,7 @@ def save_results(results: Results, path: Path, *, language: str = "en") -> None:
 
 
 def save_value(value: object, path: Path) -> Path:
-    """Anything that was found, as JSON."""
+    """Save any value as JSON."""
     if path.suffix != ".json":
         raise InputError(
             f"this must be written as .json, not {path.suffix or 'without an ending'}",

@@ -194,7 +194,7 @@ def _gold_from_rows(
 
 
 def _grade(value: object, query_id: object, doc_id: object) -> int:
-    """Whole numbers, also where a frame has them as 2.0."""
+    """A grade, which a frame may have as 2.0."""
     number = float(value) if isinstance(value, Real) else math.nan
     if math.isfinite(number) and number.is_integer() and abs(number) <= MAX_GRADE:
         return int(number)
@@ -270,7 +270,7 @@ def _has_value(value: object) -> bool:
 
 
 def _column_names(table: Any) -> list[Any] | None:
-    """Of the columns, as the frame has them; None where it is no frame."""
+    """The names of the columns; None if it is no frame."""
     if isinstance(table, pl.LazyFrame):
         return []  # it is read, and then it says
     names = getattr(table, "column_names", None)
@@ -333,7 +333,7 @@ def _id_text(value: object) -> str:
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
-    """The same table as a frame of pandas."""
+    """Convert a table to a pandas frame."""
     try:
         import pandas
     except ImportError as error:
@@ -344,7 +344,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
 
 
 def _describe(value: object) -> str:
-    """What was given, in a few words."""
+    """A short description of a wrong value."""
     if value is None:
         return "None"
     if isinstance(value, str):

@@ -171,7 +171,7 @@ def write_reports(
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One query, how each of its values is computed, and that machines made labels."""
+    """The computation of one query's values, and a note if machines made labels."""
 
     entry: Entry
     measures: list[MeasureLine]

@@ -203,7 +203,7 @@ def _searched(run: Path | None, engine: EngineConfig) -> Path | None:
 
 
 def _fingerprint(corpus: Path) -> str:
-    """Of a corpus of the workspace; empty for a file or folder."""
+    """The fingerprint of a corpus in the workspace; empty for a file or folder."""
     from assay.corpus.lookup import corpus_named, is_corpus
 
     return f"corpus:{corpus_named(str(corpus)).fingerprint}" if is_corpus(str(corpus)) else ""

@@ -230,8 +230,8 @@ def _score_pairs(config: Config, folder: Path, pairs: Sequence[PairName]) -> Gen
 def score_pair(
     config: Config, folder: Path, home: Path, gold_name: str, engine_name: str
 ) -> Outcome:
-    """In a worker process, from the folder of the configuration, so that search modules are found;
-    the workspace stays that of the folder the command was given in."""
+    """Score one pair in a worker process, from the folder of the configuration, so that search
+    modules are found, but with the workspace of the command."""
     os.environ["ASSAY_HOME"] = str(home)
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
@@ -250,7 +250,7 @@ def score_pair(
 
 
 def _failure_message(failure: Failure, timeout: float | None) -> str:
-    """Why a worker gave no answer."""
+    """The reason why a worker gave no answer."""
     if failure.kind == "late":
         return f"the engine was not done after {timeout:g} s, the timeout in the configuration"
     return str(failed_process(failure))
@@ -397,7 +397,7 @@ def _sets_of(gate: GateConfig, golden: dict[str, bool]) -> Iterator[str]:
 def _gate_mistake(
     gate: GateConfig, gold: GoldSet, name: str, config: Config, *, is_golden: bool
 ) -> tuple[str, str]:
-    """What is wrong with it, and a hint; empty where nothing is."""
+    """The mistake in a gate, and a hint; both empty if there is none."""
     if is_golden:
         if ALIASES.get(gate.measure, gate.measure) not in FIGURES:
             problem = f"the golden set {name} has no measure {gate.measure!r}"
@@ -510,7 +510,7 @@ def _read_cached(config: Config, folder: Path, gold_name: str, engine_name: str)
 
 
 def _index_digest(name: str) -> str:
-    """What tells the index of a corpus from one that was built before or after it."""
+    """A digest of the index of a corpus."""
     from assay.engines.indexed import index_folder
     from assay.search.index_files import MANIFEST
 
@@ -519,8 +519,8 @@ def _index_digest(name: str) -> str:
 
 
 def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
-    """Everything the results depend on: the gold set, the engine's settings, its corpus and its
-    source. Modules and frozen corpora are found from `folder`, that of the configuration."""
+    """A digest of all that the results depend on: the gold set, and the engine's settings, corpus
+    and source. Modules and frozen corpora are found from `folder`, that of the configuration."""
     parts: list[object] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
     parts += [gold.primary] if gold.primary else []
     judged = formats.read_gold(Path(gold.path))

@@ -90,7 +90,7 @@ class _Cancelled(Exception):
 
 
 class RunChoices(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be run on what."""
+    """The sets and engines that a run can combine."""
 
     gold: list[str]
     engines: list[str]
@@ -124,7 +124,7 @@ def engines_again(service: Service, gold: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _ScoreOrder:
-    """What a worker needs to score one engine on one set."""
+    """An order to a worker: score one engine on one set."""
 
     name: str  # of the set
     gold: GoldConfig
@@ -135,7 +135,7 @@ class _ScoreOrder:
 
 
 class RunQueue:
-    """One for a server. What runs when it is closed goes with the server's process."""
+    """The queue of runs of one server. Jobs that run when it closes end with the process."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -210,7 +210,7 @@ class RunQueue:
             return [self._with_progress(job) for job in reversed(self._jobs.values())]
 
     def wait(self, job_id: str, seconds: float = 60.0) -> RunJob:
-        """Until it is over; for tests and scripts."""
+        """Wait until a job is over; for tests and scripts."""
         limit = time.monotonic() + seconds
         with self._lock:
             while not self._jobs[job_id].is_over and (left := limit - time.monotonic()) > 0:
@@ -307,7 +307,7 @@ class RunQueue:
         return kept.id
 
     def _ask_second(self, run: StoredRun, path: Path, *, by: str) -> None:
-        """By the policy of the set a second judge is asked, where the verdict rests on one."""
+        """Ask a second judge if the policy wants one and the verdict depends on one judge."""
         with contextlib.suppress(AssayError):
             if read_policy(path).second == "never":
                 return
@@ -327,7 +327,7 @@ class RunQueue:
 
 
 def engine_settings(service: Service, name: str) -> EngineConfig:
-    """Of an engine that is configured, or of our own on a corpus of the workspace."""
+    """The settings of a configured engine, or of our own on a corpus of the workspace."""
     configured_engines = service.config.engines if service.config else {}
     if name in configured_engines:
         return configured_engines[name]
@@ -369,7 +369,8 @@ def _fits(service: Service, gold: str, engine: str) -> bool:
 def _with_gates(
     service: Service, results: Results, gold: str, engine: str, settings: GoldConfig
 ) -> Results:
-    """With what the gates of the configuration say, and what to judge where they cannot tell."""
+    """The results with the verdict of the configured gates, and what to judge if it is
+    inconclusive."""
     gates = gates_on(service.config, gold, engine, results) if service.config and gold else []
     if not gates and not isinstance(results, GoldenResults):
         return results
@@ -382,8 +383,8 @@ def _with_gates(
 
 
 def score_order(order: _ScoreOrder) -> Results:
-    """In a worker process, from the folder that the server was started in, so that search modules
-    are found."""
+    """Score an order in a worker process, from the server's folder, so that search modules are
+    found."""
     os.environ["ASSAY_HOME"] = order.home
     os.chdir(order.folder)
     request = msgspec.structs.replace(

@@ -55,7 +55,7 @@ def source_rows(columns: Columns, row: int) -> Numbers:
 
 
 def unit_of(columns: Columns, row: int, source: Numbers) -> ReadingUnit | None:
-    """None for what stands alone."""
+    """The table or section that a row belongs to; None if it stands alone."""
     places = columns.places.select(
         "locator.page", "locator.part", "locator.chapter", "locator.schedule", "locator.section"
     )[source]
@@ -95,7 +95,7 @@ def rest_of_section(service: Service, corpus: str, doc_id: str) -> list[Document
 
 
 def when_in_force(service: Service, corpus: str, doc_id: str) -> str:
-    """Of a provision: whether it is in force today, since when, and what is not known of that."""
+    """Whether a provision is in force today, since when, and what is unknown about that."""
     opened = corpus_named(corpus, service.home)
     row = opened.row(doc_id)
     found = standings_of(str(opened.data_folder))
@@ -194,7 +194,7 @@ class UnresolvedCitation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """The same place at another time."""
+    """A version of the same provision at another time."""
 
     doc_id: str
     valid_from: str
@@ -293,8 +293,8 @@ def _words(
 def _sections(
     document: Document, words: Words, targets: Sequence[Target], cited: Sequence[str]
 ) -> tuple[DocumentSection, ...]:
-    """What the source says apart, and then the whole text. A summary stands in for an answer. What
-    is `cited` is a link also where it is named by its number alone."""
+    """The separate sections of the source, then the whole text. A summary stands in for an answer.
+    `cited` documents are links even if only their number is named."""
     sections = []
     for name, fields in OPINION.items():
         text = first_field(document, *fields)
@@ -367,7 +367,7 @@ def marked(text: str, words: Sequence[str]) -> tuple[Piece, ...]:
 
 
 def _targets(corpus: OpenCorpus, row: int) -> list[Target]:
-    """Where the text cites a document that is here, in the order of the text and apart."""
+    """The citations of documents in the corpus, in the order of the text, without overlaps."""
     cited = corpus.columns.citations_of(row).filter(status="resolved").sort("start")
     targets: list[Target] = []
     for begins, ends, rows in cited.select("start", "end", "targets").iter_rows():
@@ -377,8 +377,8 @@ def _targets(corpus: OpenCorpus, row: int) -> list[Target]:
 
 
 def _named_documents(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
-    """With the places where the number of a cited document stands, such as "(83-116)", beside
-    those that are known."""
+    """The known links and the places where the number of a cited document stands, such as
+    "(83-116)"."""
     ids = sorted((id for id in cited if re.search(r"\d\W\d", id)), key=len, reverse=True)
     if not ids:
         return list(known)
@@ -400,7 +400,7 @@ def _form(document: Document, unit: ReadingUnit | None) -> Form:
 
 
 def _path(document: Document) -> tuple[str, ...]:
-    """From the law down to its section, as the source says it."""
+    """The path from the law down to its section."""
 
     def said(*keys: str) -> str:
         texts = (document.metadata.get(key) for key in keys)
@@ -455,7 +455,7 @@ def _is_row(document: Document) -> bool:
 
 
 def _row_number(document: Document) -> int:
-    """Its number in the table is the end of its id: p15:t1:r3."""
+    """The number of a row in its table, from its id: p15:t1:r3."""
     found = re.search(r":r(\d+)$", document.id)
     return int(found[1]) if found else 0
 
@@ -505,8 +505,8 @@ def _unresolved(columns: Columns, row: int) -> tuple[UnresolvedCitation, ...]:
 
 
 def _versions(corpus: OpenCorpus, row: int) -> tuple[Version, ...]:
-    """The same moment of the same section of the same law at other times, the newest first; empty
-    where there is one."""
+    """The versions of the same moment at other times, the newest first; empty if there is only
+    one."""
     columns = corpus.columns
     places = columns.places
     if not places["locator.section"][row] or not columns.law_ids.numbers[row]:

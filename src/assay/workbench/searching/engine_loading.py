@@ -32,8 +32,8 @@ class MeasureBeside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexedInto(msgspec.Struct, frozen=True, kw_only=True):
-    """What was loaded; with a gold set the quality beside our own index, how many of the first ten
-    hits are the same, and how long a question took."""
+    """The outcome of loading a corpus into an engine; with a gold set, its quality and speed beside
+    our own index, and the share of the same hits in the first ten."""
 
     loaded: LoadReport
     beside: tuple[MeasureBeside, ...] = ()

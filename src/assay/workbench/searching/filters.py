@@ -101,7 +101,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to filter by. A kind that would leave nothing out is empty."""
+    """The values to filter by. A kind that would exclude nothing is empty."""
 
     topics: tuple[Choice, ...] = ()
     statutes: tuple[Choice, ...] = ()
@@ -115,7 +115,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class TextColumn:
-    """One text for each row, as a number into the different ones; 0 is none."""
+    """A column of texts, stored as numbers into the distinct ones; 0 is none."""
 
     names: tuple[str, ...]
     numbers: Numbers
@@ -136,7 +136,7 @@ class TextColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """What is kept in memory of a corpus: a value a row."""
+    """The columns of a corpus in memory, one value per row."""
 
     corpus: Corpus
     titles: list[str]
@@ -241,7 +241,7 @@ def _read_columns(corpus: Corpus) -> Columns:
 
 
 def _first_value(frame: pl.DataFrame, keys: Sequence[str]) -> TextColumn:
-    """What the first of the keys says."""
+    """The value of the first key that has one."""
     first = frame.select(pl.coalesce(f"said.{key}" for key in keys).alias("first"))["first"]
     return _text_column(first)
 
@@ -320,7 +320,7 @@ def _naming_any(names: Sequence[str], statutes: Sequence[str]) -> Mask:
 
 
 def _filter_hint(columns: Columns, filters: Filters) -> str:
-    """Of every filter that no document passes, the values that would find some."""
+    """For every filter that no document passes, the values that some would pass."""
     every = np.arange(len(columns.titles))
     known = {
         "topic": columns.topics.counts(every),
@@ -345,7 +345,7 @@ def _filter_hint(columns: Columns, filters: Filters) -> str:
 
 
 def _outside_validity(columns: Columns, filters: Filters) -> str:
-    """Of what passes but for the day: that it had not begun, or had ended."""
+    """A sentence on provisions that only the day excludes: not yet or no longer in force."""
     rows = np.flatnonzero(_mask(columns, replace(filters, as_of="")))
     periods = standings_of(str(columns.corpus.data_folder)).periods
     first = min((begins for row in rows if (begins := periods[row][0])), default="")
@@ -356,8 +356,8 @@ def _outside_validity(columns: Columns, filters: Filters) -> str:
 
 
 def what_is_hidden(columns: Columns, answering: Sequence[Hit], filters: Filters) -> str:
-    """What to say where nothing that passes the filters answers, and these do without them. What
-    the day has hidden is named, since that is often what was asked."""
+    """The note on hidden answers if no document that passes the filters answers, but others do. It
+    names what the day has hidden, since that is often what was asked."""
     row = columns.corpus.row(answering[0].doc_id) if answering else None
     if row is None:
         return AMONG
@@ -386,8 +386,8 @@ def names_statute(statute: str) -> Callable[[str], object]:
 def choices(
     columns: Columns, rows: Mask | Numbers, filters: Filters, *, passing: bool = True
 ) -> Choices:
-    """What the rows have, with the filters that are on marked, also where no row has them.
-    Without `passing` the rows are those of the whole corpus, and none passes the filters."""
+    """The filter values of the rows, with active filters marked even if no row has them. Without
+    `passing` the rows are the whole corpus, and none passes the filters."""
     years = columns.years[columns.years >= 0]
     found = len(columns.years[rows]) if passing else 0
     return Choices(
@@ -419,8 +419,7 @@ def _offered_choices(
 
 
 def _statutes(columns: Columns, rows: Mask | Numbers) -> list[tuple[str, int]]:
-    """What several documents cite of the law, each document counted once: citations are kept once
-    a document."""
+    """The law that several documents cite, each document counted once."""
     mask = np.zeros(len(columns.titles), bool)
     mask[rows] = True
     counts = columns.cited.counts(columns.of_law & mask[columns.citing])

@@ -132,7 +132,7 @@ def reader_of(pool: Pool | None, dataset: Path, home: Path | None) -> Reader:
 
 
 def reader_named(name: str, home: Path | None) -> Reader:
-    """Of a corpus by its name, or by its file."""
+    """A reader of a corpus, by its name or file."""
     with _reading:  # of many who ask at once, one opens
         if is_corpus(name, home):
             return _imported(name, home, corpus_named(name, home).fingerprint)
@@ -198,7 +198,7 @@ def _with_words(documents: list[Document], asked: str) -> list[str]:
 
 
 def _stamps(corpus: Corpus, home: Path | None) -> tuple[Stamp, ...]:
-    """Of both manifests: a writer replaces them last, and in one step."""
+    """The stamps of both manifests, which a writer replaces last, in one step."""
     folder = index_folder(corpus, home)
     return tuple(_stamp(path) for path in (corpus.path / MANIFEST, *sorted(folder.glob("*.json"))))
 

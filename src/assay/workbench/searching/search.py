@@ -46,8 +46,7 @@ Strength = Literal["strong", "some", "little"]
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a result is here: one signal of the engine, how much it says, and the words or
-    citations that it is about."""
+    """A reason for a result: one signal of the engine, its strength, and its words or citations."""
 
     kind: str
     strength: Strength
@@ -101,7 +100,7 @@ State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "u
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks for. Pages are counted from 1."""
+    """A search by a person. Pages are counted from 1."""
 
     corpus: str = ""
     query: str = ""
@@ -187,8 +186,8 @@ def corpus_for(service: Service, corpus: str) -> OpenCorpus:
 
 
 def search_page(service: Service, request: SearchRequest, *, reader: str = "") -> ResultPage:
-    """One page of results with all that is shown beside it. Without a corpus, the largest that
-    is indexed, of those in the language of the question, or else of the reader."""
+    """One page of results with everything around it. Without a corpus, it searches the largest
+    indexed one in the language of the question, or else of the reader."""
     begun = time.perf_counter()
     rows = corpus_rows(service.home)
     chosen = _chosen_corpus(service, rows, request, reader)
@@ -279,7 +278,7 @@ def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
 
 
 def _list_filtered(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
-    """What passes the filters, the newest first; nothing where nothing is asked."""
+    """The documents that pass the filters, the newest first; none without filters."""
     columns = corpus.columns
     allowed = columns.allowed(request.filters)
     if allowed is None:
@@ -350,8 +349,8 @@ def _result(corpus: OpenCorpus, likely: int, found: FoundDocument) -> Result:
 
 
 def _with_document(corpus: OpenCorpus, result: Result, document: Document) -> Result:
-    """With what the document says of itself. A passage that its question or answer has is not
-    repeated."""
+    """The result with the document's own question, answer and statutes. A passage that repeats them
+    is dropped."""
     columns = corpus.columns
     row = corpus.corpus.row(document.id) or 0
     fields = document.fields
@@ -380,8 +379,7 @@ def first_field(document: Document, *names: str) -> str:
 
 
 def statutes_of(columns: Columns, row: int) -> tuple[str, ...]:
-    """What a document cites of the law: first what its record lists, then what its text has
-    most."""
+    """The law that a document cites: its record's list, then the most cited of its text."""
     start, end = np.searchsorted(columns.citing, [row, row + 1])
     # column by column: a query of polars takes milliseconds, and a page has a result ten times
     rows = zip(
@@ -483,7 +481,7 @@ def _as_found_document(corpus: OpenCorpus, hit: FoundDocument) -> FoundDocument:
 
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
-    """What is found, best first, where nothing of the documents is shown."""
+    """The ids of the best documents, without their texts."""
     opened = corpus_for(service, corpus)
     return [hit.doc_id for hit in opened.engine.search(query, limit, texts=False)]
 
