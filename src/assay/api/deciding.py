@@ -427,7 +427,7 @@ def next_to_judge(
     >>> len(assay.next_to_judge(a, b, limit=3))
     3
     """
-    one = as_scores(first, "next_to_judge").results
+    first_results = as_scores(first, "next_to_judge").results
     two = as_scores(second, "next_to_judge").results if second is not None else None
-    decision = in_memory.next_pairs_of(one, two, measure=measure, threshold=threshold)
+    decision = in_memory.next_pairs_of(first_results, two, measure=measure, threshold=threshold)
     return NextToJudge(decision, limit)

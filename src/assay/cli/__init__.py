@@ -91,11 +91,18 @@ def _show_required(command: Any) -> None:
     """Let the usage line of a command, and of those inside it, show the options that it needs."""
     for inner in getattr(command, "commands", {}).values():
         _show_required(inner)
-    needed = [one for one in command.params if one.param_type_name == "option" and one.required]
+    needed = [
+        option
+        for option in command.params
+        if option.param_type_name == "option" and option.required
+    ]
     usual = command.collect_usage_pieces
 
     def pieces(ctx: Any) -> list[str]:
-        shown = [f"{one.opts[0]} {one.metavar or one.name.strip('_').upper()}" for one in needed]
+        shown = [
+            f"{option.opts[0]} {option.metavar or option.name.strip('_').upper()}"
+            for option in needed
+        ]
         return [*usual(ctx), *shown]
 
     command.collect_usage_pieces = pieces

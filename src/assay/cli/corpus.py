@@ -77,7 +77,7 @@ def import_(
         was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
         warn(f"replacing {name} ({was})")
     with progress_bar() as tick:
-        done = corpora.import_corpus(
+        report = corpora.import_corpus(
             kind,
             source,
             name=name,
@@ -86,7 +86,7 @@ def import_(
             progress=tick,
             limits=corpora.Limits(seconds=seconds, megabytes=memory),
         )
-    emit(done, lambda: listing.import_summary(done), json=json)
+    emit(report, lambda: listing.import_summary(report), json=json)
     problems = corpora.corpus_problems(name)
     for problem in problems[:20]:
         warn(f"{problem.code}: {problem.where}: {problem.reason}")
@@ -235,12 +235,12 @@ def index(
     if into and dense and not (encoder or fresh or questions):  # the index that is there will do
         return _load_into(name, into, config=config, dataset=dataset, json=json)
     with cluster.on(on), progress_bar() as tick:
-        done = corpora.index_corpus(
+        report = corpora.index_corpus(
             name, dense=dense, encoder=encoder, fresh=fresh, questions=questions, tick=tick
         )
     if into:
         return _load_into(name, into, config=config, dataset=dataset, json=json)
-    emit(done, lambda: listing.key_values(done), json=json)
+    emit(report, lambda: listing.key_values(report), json=json)
 
 
 def _load_into(

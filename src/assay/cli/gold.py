@@ -526,8 +526,8 @@ def add(
     if not document:
         pair_of = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
         _refuse_foreign(pair_of, "--document")
-        one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
-        found = set_edits.read_queries(source) if source is not None else [("--query", one)]
+        new_query = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
+        found = set_edits.read_queries(source) if source is not None else [("--query", new_query)]
         _print_made(set_edits.add_queries(dataset, found), json=json)
         return
     if not for_query:

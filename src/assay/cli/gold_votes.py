@@ -222,17 +222,17 @@ def adjudicate(
         if completed is not None:
             if query or grade is not None:
                 raise UsageError("rule on one pair or on the pairs of a file, not both")
-            done = rulings.rule_from(dataset, completed, by=by, kind=kind, partial=partial)
+            outcome = rulings.rule_from(dataset, completed, by=by, kind=kind, partial=partial)
         elif not document or grade is None or not by.strip():
             raise UsageError(
                 "a ruling needs a query, a document, --grade, --rationale and --by",
                 hint="Without arguments, the command lists the disagreements.",
             )
         else:
-            done = rulings.rule(
+            outcome = rulings.rule(
                 dataset, query, document, grade, rationale=rationale, by=by, kind=kind
             )
-        _print_rulings(done, json=json)
+        _print_rulings(outcome, json=json)
         return
     refuse_outputs(output)
     spare_judgments(output)

@@ -250,9 +250,9 @@ def backup(
     from assay.workbench.project.backup import make_backup
 
     check_gold(gold)
-    done = make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes)
-    emit(done, lambda: listing.key_values(done), json=json)
-    if done.left_out:
+    summary = make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes)
+    emit(summary, lambda: listing.key_values(summary), json=json)
+    if summary.left_out:
         warn("A backup holds only data. Other files were left out.")
 
 
@@ -268,9 +268,9 @@ def restore(
     from assay.reports import listing
     from assay.workbench.project.backup import restore_backup
 
-    done = restore_backup(file, to, store=store)
-    emit(done, lambda: listing.key_values(done), json=json)
-    for path in done.outside:
+    summary = restore_backup(file, to, store=store)
+    emit(summary, lambda: listing.key_values(summary), json=json)
+    for path in summary.outside:
         warn(f"A file from outside the project is now in {path}")
 
 
@@ -570,7 +570,7 @@ def invite(
     from assay.workbench.project import people
     from assay.workbench.project.people import dealt_to_others
 
-    known = next((one for one in people.ROLES if one == role), None)
+    known = next((role_name for role_name in people.ROLES if role_name == role), None)
     if known is None:
         raise UsageError(f"unknown role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
     with opened(store, create=not is_named(store)) as service:
@@ -625,7 +625,7 @@ def key(
     from assay.core.errors import UsageError
     from assay.workbench.project import people
 
-    known = next((one for one in people.KEY_KINDS if one == kind), None)
+    known = next((known_kind for known_kind in people.KEY_KINDS if known_kind == kind), None)
     if known is None:
         raise UsageError(
             f"unknown kind of key {kind!r}", hint=f"Known: {', '.join(people.KEY_KINDS)}."

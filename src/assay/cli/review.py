@@ -63,7 +63,7 @@ def bootstrap(
     from assay.workbench.judging.gold_sets import bootstrap_gold
 
     with log_source(store, read_only=dry_run) as source, cluster.on(on):
-        done = bootstrap_gold(
+        outcome = bootstrap_gold(
             source,
             gold,
             min_support=min_support,
@@ -73,21 +73,23 @@ def bootstrap(
         )
         _say_read(source)
     if dry_run and not json:
-        put(done.diff.removesuffix("\n"))
-    if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
+        put(outcome.diff.removesuffix("\n"))
+    if not (
+        outcome.added or outcome.updated or outcome.removed or outcome.unchanged or outcome.kept
+    ):
         say(
             "nothing in the logs says that a document is relevant; "
             "import citations with assay logs decisions, or scores with assay logs feedback"
         )
-    changed = f"{done.added} added, {done.updated} updated, {done.removed} removed"
-    others = f"{done.unchanged} unchanged, {counted(done.kept, 'row')} left alone"
-    rejected = f", {done.rejected} rejected" if done.rejected else ""
+    changed = f"{outcome.added} added, {outcome.updated} updated, {outcome.removed} removed"
+    others = f"{outcome.unchanged} unchanged, {counted(outcome.kept, 'row')} left alone"
+    rejected = f", {outcome.rejected} rejected" if outcome.rejected else ""
     summary = f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}"
-    tell(done, summary, json=json)
-    if done.of_other_cases:
+    tell(outcome, summary, json=json)
+    if outcome.of_other_cases:
         say(
-            f"{counted(done.of_other_cases, 'label')} only from decisions of another case than the "
-            "search was made for; the review page marks them, and assay logs decisions --same-case "
+            f"{counted(outcome.of_other_cases, 'label')} only from decisions of another case than "
+            "the search was made for; the review page marks them, and assay logs decisions --same-case "
             "leaves them out"
         )
 
@@ -125,8 +127,8 @@ def promote(
     from assay.workbench.review.decisions import promote_rows
 
     with opened(store, create=not is_named(store)) as service:
-        done = promote_rows(service, gold, ids, by=by, why=why)
-    _say_outcome(done, "approved", json=json)
+        outcome = promote_rows(service, gold, ids, by=by, why=why)
+    _say_outcome(outcome, "approved", json=json)
 
 
 def reject(
@@ -141,8 +143,8 @@ def reject(
     from assay.workbench.review.decisions import reject_rows
 
     with opened(store, create=not is_named(store)) as service:
-        done = reject_rows(service, gold, ids, by=by, why=why)
-    _say_outcome(done, "rejected", json=json)
+        outcome = reject_rows(service, gold, ids, by=by, why=why)
+    _say_outcome(outcome, "rejected", json=json)
 
 
 def correct(
@@ -172,8 +174,10 @@ def correct(
 
     change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
     with opened(store, create=not is_named(store)) as service:
-        done = correct_row(service, gold, id, change, by=by, why=why, allow_unknown=allow_unknown)
-    _say_outcome(done, "corrected and approved", json=json)
+        outcome = correct_row(
+            service, gold, id, change, by=by, why=why, allow_unknown=allow_unknown
+        )
+    _say_outcome(outcome, "corrected and approved", json=json)
 
 
 def reopen(
@@ -188,9 +192,9 @@ def reopen(
     from assay.workbench.review.decisions import reopen_row
 
     with opened(store, create=False) as service:
-        done = reopen_row(service, gold, id, by=by, why=why)
-    state = "pending again" if done.state == "pending_review" else "approved again"
-    tell(done, f"{gold}: {id} is {state}", json=json)
+        outcome = reopen_row(service, gold, id, by=by, why=why)
+    state = "pending again" if outcome.state == "pending_review" else "approved again"
+    tell(outcome, f"{gold}: {id} is {state}", json=json)
 
 
 def withdraw(
@@ -349,9 +353,9 @@ def import_searches(
     from assay.workbench.project import logs
 
     with opened(store, create=True) as service:
-        done = logs.import_searches(service, path, redactions=redact or ())
-    searches = "search" if done.read == 1 else "searches"
-    tell(done, f"{done.read} {searches} read, {done.new} new", json=json)
+        counts = logs.import_searches(service, path, redactions=redact or ())
+    searches = "search" if counts.read == 1 else "searches"
+    tell(counts, f"{counts.read} {searches} read, {counts.new} new", json=json)
 
 
 @logs_app.command()
@@ -374,10 +378,10 @@ def traces(
     from assay.workbench.project import logs
 
     with opened(store, create=True) as service:
-        done = logs.import_traces(service, path, answers=answers, redactions=redact or ())
-    sentence = f"{done.spans} spans, {done.read} searches, {done.new} new"
-    sentence += f"; {done.answers} answers written to {answers}" if answers is not None else ""
-    tell(done, sentence, json=json)
+        counts = logs.import_traces(service, path, answers=answers, redactions=redact or ())
+    sentence = f"{counts.spans} spans, {counts.read} searches, {counts.new} new"
+    sentence += f"; {counts.answers} answers written to {answers}" if answers is not None else ""
+    tell(counts, sentence, json=json)
 
 
 @logs_app.command()
@@ -393,12 +397,12 @@ def feedback(
     from assay.workbench.project import logs
 
     with opened(store, create=True) as service:
-        done = logs.import_feedback(service, path)
-    sentence = f"{done.read} rows of feedback read, {done.new} new"
-    tell(done, sentence, json=json)
-    if done.without_search:
+        counts = logs.import_feedback(service, path)
+    sentence = f"{counts.read} rows of feedback read, {counts.new} new"
+    tell(counts, sentence, json=json)
+    if counts.without_search:
         say(
-            f"{done.without_search} belong to no search in the log; import the searches with "
+            f"{counts.without_search} belong to no search in the log; import the searches with "
             "assay logs import, with the same ids"
         )
 
@@ -423,18 +427,18 @@ def decisions(
 
     searched = [imported_corpus(each, say=say) for each in corpus or ()]
     with opened(store, create=True) as service:
-        done = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
-    if json or done.citations:
+        counts = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
+    if json or counts.citations:
         columns = ("decision", "text", "reason")
-        emit(done, lambda: listing.plain_table(done.citations[:LISTED], columns), json=json)
-    if len(done.citations) > LISTED and not json:
-        say(f"and {len(done.citations) - LISTED} more: --json lists them all")
+        emit(counts, lambda: listing.plain_table(counts.citations[:LISTED], columns), json=json)
+    if len(counts.citations) > LISTED and not json:
+        say(f"and {len(counts.citations) - LISTED} more: --json lists them all")
     say(
-        f"{done.read} decisions, {done.feedback} new signs of relevance, "
-        f"{done.unresolved} citations unresolved"
+        f"{counts.read} decisions, {counts.feedback} new signs of relevance, "
+        f"{counts.unresolved} citations unresolved"
     )
-    if done.cases is not None and (done.cases.other or done.cases.unknown):
-        say(_of_whose_case(done.cases))
+    if counts.cases is not None and (counts.cases.other or counts.cases.unknown):
+        say(_of_whose_case(counts.cases))
 
 
 def _of_whose_case(cases: CaseCounts) -> str:

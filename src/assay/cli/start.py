@@ -146,7 +146,9 @@ def _run(step: StartStep, *, yes: bool) -> bool:
     if not way.run_commands(step):
         say("Then: assay start")
         return False
-    now = next(one for one in way.steps(way.known_answers()) if one.key == step.key)
+    now = next(
+        next_step for next_step in way.steps(way.known_answers()) if next_step.key == step.key
+    )
     if now == step:
         say("This step is not done yet. Then: assay start")
     return now != step

@@ -62,7 +62,7 @@ def compare_with_log(
         log.mark_matching(digest)
     if log.path.exists():
         return result
-    known = [one for one in result.edited if one.key in log.rows.history]
+    known = [change for change in result.edited if change.key in log.rows.history]
     return RowComparison(result.behind, known)
 
 
@@ -89,7 +89,7 @@ def state_of_file(dataset: Path) -> str:
 
 def edits_sentence(dataset: Path, edited: Sequence[RowChange]) -> str:
     noun = "row" if is_rows(dataset) else "label"
-    named = ", ".join(" ".join(filter(None, one.key)) for one in edited[:3])
+    named = ", ".join(" ".join(filter(None, change.key)) for change in edited[:3])
     more = ", …" if len(edited) > 3 else ""
     return f"{dataset}: {counted(len(edited), noun)} edited by hand: {named}{more}"
 
@@ -118,14 +118,16 @@ class GoldRows:
         """Append the act with the rows that it changes, then replace the file."""
         edit = self._edit()
         old, new = rows_in(self.lines), rows_in(lines)
-        heads = {one.key: (edit.id,) for one in self.edited} if edit else {}
-        rows = [*act.rows, *self._changes(old, new, {one.key for one in act.rows})]
-        named = [id for one in rows for id in heads.get(one.key) or self.heads(one.key)]
+        heads = {change.key: (edit.id,) for change in self.edited} if edit else {}
+        rows = [*act.rows, *self._changes(old, new, {change.key for change in act.rows})]
+        superseded = [
+            id for change in rows for id in heads.get(change.key) or self.heads(change.key)
+        ]
         content = gold_jsonl.assemble(lines)
         done = msgspec.structs.replace(
             act,
             rows=tuple(rows),
-            supersedes=tuple(dict.fromkeys([*act.supersedes, *named])),
+            supersedes=tuple(dict.fromkeys([*act.supersedes, *superseded])),
             file=digest_of(content),
         )
         self.log.append([*([edit] if edit else []), done])
@@ -153,13 +155,13 @@ class GoldRows:
         """The edits by hand as an act; None if there are none."""
         if not self.edited:
             return None
-        named = [id for one in self.edited for id in self.heads(one.key)]
+        superseded = [id for change in self.edited for id in self.heads(change.key)]
         return self.log.act(
             EDIT,
             who=BY_HAND,
             kind="human",
             rows=tuple(self.edited),
-            supersedes=tuple(dict.fromkeys(named)),
+            supersedes=tuple(dict.fromkeys(superseded)),
         )
 
     def _changes(

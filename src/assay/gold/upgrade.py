@@ -217,7 +217,9 @@ class _EarlierReview:
 
     def _queued(self) -> Iterator[Act]:
         """Rows that came into the queue, by the moment they did."""
-        rows = sorted((one for one in self._items if one["kind"] == "gold_row"), key=_created)
+        rows = sorted(
+            (queued for queued in self._items if queued["kind"] == "gold_row"), key=_created
+        )
         for at, some in groupby(rows, key=_created):
             changes = []
             for item in some:

@@ -135,8 +135,8 @@ class VoteBook:
 
     def of(self, judge: str, pair: Pair) -> Vote | None:
         """The vote of a judge that holds on a pair."""
-        mine = [v for v in self.heads(pair) if v.judge == judge and not role_of(v.source)]
-        return self._whole(mine[-1]) if mine else None
+        votes = [v for v in self.heads(pair) if v.judge == judge and not role_of(v.source)]
+        return self._whole(votes[-1]) if votes else None
 
     def last_of(self, judge: str, pair: Pair) -> list[Vote]:
         """The last votes of a judge on a pair, also where they were taken back: what the next one

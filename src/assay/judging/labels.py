@@ -296,10 +296,10 @@ def relabel(
 def _as_edited(label: Label, own_judgments: Mapping[Pair, Judgment]) -> Judgment | None:
     """The label as somebody wrote it in the gold file, if the file still has that edit."""
     edit = next((vote for vote in reversed(label.standing) if vote.source == EDITED), None)
-    mine = own_judgments.get((label.query_id, label.doc_id))
-    if edit is None or mine is None:
+    own = own_judgments.get((label.query_id, label.doc_id))
+    if edit is None or own is None:
         return None
-    return mine if (mine.grade, mine.rationale) == (edit.grade, edit.rationale) else None
+    return own if (own.grade, own.rationale) == (edit.grade, edit.rationale) else None
 
 
 def grade_given(label: Label) -> int | None:

@@ -354,15 +354,15 @@ def still_wanted(
     judged = any(vote.grade is not None for vote in by_people)
     judged = judged or (labelled and (not votes or bool(by_people)))
     kinds = PEOPLE if pair.judges else counts
-    here = [
+    current_votes = [
         vote
         for vote in votes
         if vote.kind in kinds or (vote.kind in counts and vote.judge in pair.judges)
     ]
-    if judged and not here:
+    if judged and not current_votes:
         return None  # a label from elsewhere
-    voters = {vote.judge for vote in here}
-    graded = {vote.judge for vote in here if vote.grade is not None}
+    voters = {vote.judge for vote in current_votes}
+    graded = {vote.judge for vote in current_votes if vote.grade is not None}
     missing = max(len(pair.judges), pair.wanted) - len(graded)
     left = tuple(judge for judge in pair.judges if judge not in voters)[: max(missing, 0)]
     if left or (missing > 0 and not pair.judges):

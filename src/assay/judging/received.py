@@ -215,8 +215,8 @@ class _VoteBox:
             self.already += 1
             self.outdated += 1
             return
-        named = dict.fromkeys([*vote.supersedes.split(), *self._replaced(vote)])
-        vote = msgspec.structs.replace(vote, supersedes=" ".join(named))
+        superseded = dict.fromkeys([*vote.supersedes.split(), *self._replaced(vote)])
+        vote = msgspec.structs.replace(vote, supersedes=" ".join(superseded))
         self.holds[seat] = vote
         self._brought[seat] = ballot_vote, before
         self.known[vote.id] = vote

@@ -230,14 +230,14 @@ def _vote_in_words(vote: Vote) -> str:
 
 
 def _stratum(grade: int, draw: Draw, grade_of: Mapping[Pair, int]) -> Stratum:
-    here = [pair for pair in draw.pairs if pair.grade == grade]
-    judged = [grade_of[pair.key] for pair in here if pair.key in grade_of]
+    drawn_pairs = [pair for pair in draw.pairs if pair.grade == grade]
+    judged = [grade_of[pair.key] for pair in drawn_pairs if pair.key in grade_of]
     wrong = sum(other != grade for other in judged)
     value = wrong / len(judged) if judged else None
     return Stratum(
         grade=grade,
         labels=draw.labels[grade],
-        drawn=len(here),
+        drawn=len(drawn_pairs),
         judged=len(judged),
         wrong=wrong,
         error_rate=ErrorRate(value=value, interval=clopper_pearson(wrong, len(judged), LEVEL)),

@@ -250,12 +250,20 @@ def _csv(results: AnswerResults, words: Words) -> str:
     writer.writerow(f"answer what start end text {checks} status source reason".split())
     for entry in results.per_answer:
         rows: list[tuple[object, ...]] = []
-        for one in entry.citations:
-            found = (one.exists, one.name, one.pinpoint, one.retrieved, one.in_force)
-            found_reasons = (reasons.get((entry.id, one.start, check)) for check in checks.split())
+        for citation in entry.citations:
+            found = (
+                citation.exists,
+                citation.name,
+                citation.pinpoint,
+                citation.retrieved,
+                citation.in_force,
+            )
+            found_reasons = (
+                reasons.get((entry.id, citation.start, check)) for check in checks.split()
+            )
             why = "; ".join(reason for reason in found_reasons if reason)
-            at = (one.kind, one.start, one.end, one.text)
-            rows.append((*at, *found, "", " ".join(one.targets[:3]), why))
+            at = (citation.kind, citation.start, citation.end, citation.text)
+            rows.append((*at, *found, "", " ".join(citation.targets[:3]), why))
         for quote in entry.quotes:
             place = ("quote", quote.start, quote.end, quote.text, *[""] * 5)
             rows.append((*place, quote.status, quote.source, quote.diff))
@@ -276,16 +284,16 @@ def change_table(changes: Sequence[AnswerChange], language: str = "en") -> Any:
         table.add_column(words(f"answers.{key}"))
     table.add_column(words("interval"))
     table.add_column("p")
-    for one in changes:
-        bounds = "–" if one.low is None else f"[{one.low:+.3f}, {one.high:+.3f}]"
-        style = "" if one.p > 0.05 else "bold"
+    for change in changes:
+        bounds = "–" if change.low is None else f"[{change.low:+.3f}, {change.high:+.3f}]"
+        style = "" if change.p > 0.05 else "bold"
         table.add_row(
-            words(f"answers.{one.measure}"),
-            f"{one.a:.3f}",
-            f"{one.b:.3f}",
-            f"{one.difference:+.3f}",
+            words(f"answers.{change.measure}"),
+            f"{change.a:.3f}",
+            f"{change.b:.3f}",
+            f"{change.difference:+.3f}",
             bounds,
-            f"{one.p:.3f}",
+            f"{change.p:.3f}",
             style=style,
         )
     return table

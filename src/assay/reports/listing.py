@@ -536,10 +536,10 @@ def proposal(proposed: Proposal) -> RenderableType:
     lines = [f"[engines.{proposed.name}]", *proposed.table.splitlines()]
     parts = [*_section("Write into assay.toml", lines)]
     table = headed_table("path", "in the first result", "used as", "or as")
-    for one in proposed.mapping.fields:
-        used = [part for part, path in proposed.mapping.keys.items() if path == one.path]
-        others = [part for part in one.parts if part not in used]
-        table.add_row(one.path, one.example, ", ".join(used), ", ".join(others))
+    for field in proposed.mapping.fields:
+        used = [part for part, path in proposed.mapping.keys.items() if path == field.path]
+        others = [part for part in field.parts if part not in used]
+        table.add_row(field.path, field.example, ", ".join(used), ", ".join(others))
     parts += [table, *([_hits(proposed.hits)] if proposed.hits else [])]
     parts += [Text(f"note: {note}", style="yellow") for note in proposed.notes]
     parts += [Text(f"wrong: {wrong}", style="red") for wrong in proposed.wrong]

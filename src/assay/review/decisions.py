@@ -395,10 +395,10 @@ def reopen(path: Path, id: str, decision: ReviewDecision) -> RowsOutcome:
     """Undo the rejection of a row, by its id."""
     _require_name(path, decision)
     with _open_set(path) as rows:
-        here = {row.id for row in gold_jsonl.rows(rows.lines)}
+        row_ids = {row.id for row in gold_jsonl.rows(rows.lines)}
         found = row_items("", rows.log.dataset, rows.log, rows.lines, {id})
         item = next((x for x in found if x.ref == id and x.state == "rejected"), None)
-        if item is None or id in here:
+        if item is None or id in row_ids:
             hint = "Only a rejected row can be reopened. Undo an approval on the review page."
             raise InputError(f"row {id!r} is not rejected", where=str(path), hint=hint)
         lines = _undo(rows, [item], decision)

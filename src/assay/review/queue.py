@@ -94,16 +94,16 @@ def row_items(
     gold: str, dataset: Path, log: Log, lines: Sequence[Line], only: Container[str] | None = None
 ) -> Iterator[ReviewItem]:
     """The items of the rows of a set; with `only`, of the rows with these ids."""
-    here = set[str]()
+    row_ids = set[str]()
     for row in gold_jsonl.rows(lines):
-        here.add(row.id)
+        row_ids.add(row.id)
         if only is not None and row.id not in only:
             continue
         if (item := _row_item(gold, dataset, log, row)) is not None:
             yield item
     for act, change in rejections(log, only):
         row = row_of(change.before or "")
-        if (item := _item(gold, dataset, log, row)).ref in here:
+        if (item := _item(gold, dataset, log, row)).ref in row_ids:
             id = hashlib.sha256(f"{gold}\n{row.id}\n{act.id}".encode()).hexdigest()[:16]
             item = msgspec.structs.replace(item, id=id)
         yield _decided(item, log, act, "rejected")
@@ -274,7 +274,8 @@ def open_suggestions(log: Log) -> list[Act]:
     return [
         act
         for act in log.acts.values()
-        if act.action == SUGGEST and len({one.action for one in decided.get(act.id, ())}) != 1
+        if act.action == SUGGEST
+        and len({decision.action for decision in decided.get(act.id, ())}) != 1
     ]
 
 

@@ -94,9 +94,9 @@ class Accounts:
         before, after = {"role": account.role}, {"role": role}
         _note(connection, act, "people.role", account.name, before=before, after=after)
         own = folded(account.name)
-        for one in _open_invitations(connection, act.at):
-            if folded(one.by) == own and not may_manage(role, one.role):
-                _take_back(connection, one, act)
+        for invitation in _open_invitations(connection, act.at):
+            if folded(invitation.by) == own and not may_manage(role, invitation.role):
+                _take_back(connection, invitation, act)
 
     @writing
     def deactivate(self, connection: Connection, name: str, act: AccountAct) -> None:
@@ -110,9 +110,9 @@ class Accounts:
         _end_sessions(connection, account)
         _note(connection, act, "people.removed", account.name, before={"role": account.role})
         own = folded(account.name)
-        for one in _open_invitations(connection, act.at):
-            if own in (folded(one.by), folded(one.name)):
-                _take_back(connection, one, act)
+        for invitation in _open_invitations(connection, act.at):
+            if own in (folded(invitation.by), folded(invitation.name)):
+                _take_back(connection, invitation, act)
 
     # ── sessions ──────────────────────────────────────────────────────────────────────────────────
 
@@ -195,7 +195,11 @@ class Accounts:
     def invitations(self, connection: Connection, at: datetime) -> list[Invitation]:
         """Return the invitations that can be used, oldest first: not used, not expired, and given
         by somebody who may still give them."""
-        return [one for one in _open_invitations(connection, at) if _is_open(connection, one)]
+        return [
+            invitation
+            for invitation in _open_invitations(connection, at)
+            if _is_open(connection, invitation)
+        ]
 
     @writing
     def accept_invitation(
@@ -371,7 +375,10 @@ def _is_open(connection: Connection, invitation: Invitation) -> bool:
 
 
 def _usable_invitation(connection: Connection, id: str, at: datetime) -> Invitation:
-    found = next((one for one in _open_invitations(connection, at) if one.id == id), None)
+    found = next(
+        (invitation for invitation in _open_invitations(connection, at) if invitation.id == id),
+        None,
+    )
     if found is None or not _is_open(connection, found):
         raise StoreConflict("this link was used, or its time is over", why="link_over")
     return found

@@ -322,22 +322,22 @@ LISTED = 30  # runs in a list, and queries of a comparison, before the rest is f
 
 def home(request: Request) -> Response:
     service = sight(request).service
-    seen = overview(service, whole_trail=is_chair(request))
+    contents = overview(service, whole_trail=is_chair(request))
     if request.state.sight.blind:  # what was done with runs names engines
-        others = [entry for entry in seen.lately if not entry.action.startswith("run.")]
-        seen = msgspec.structs.replace(seen, lately=others)
+        others = [entry for entry in contents.lately if not entry.action.startswith("run.")]
+        contents = msgspec.structs.replace(contents, lately=others)
     if is_api(request):
-        return json(seen)
-    about = seen.subject or seen.latest
+        return json(contents)
+    about = contents.subject or contents.latest
     drawn = boards(service, gold=about.gold)[:1] if about else []
     return decided_page(
         request,
         "home.html",
-        seen=seen,
+        seen=contents,
         board=drawn[0] if drawn else None,
         lead=lead_of(service, drawn[0]) if drawn else None,
         chart=chart_of(drawn[0], Words(language_for(request))) if drawn else "",
-        second=_second_asked(service, about.gold if about else "", seen.rests),
+        second=_second_asked(service, about.gold if about else "", contents.rests),
     )
 
 
@@ -363,16 +363,18 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_runs(request: Request) -> Response:
-    asked, (service, _, blind) = query(request, RunsQuery), sight(request)
-    shown = boards(service, gold=asked.gold)
-    trends = {} if blind else trends_by_set(service, gold=asked.gold)  # commits may name engines
-    checked = [] if asked.gold or asked.engine else latest_answers(service)
+    parameters, (service, _, blind) = query(request, RunsQuery), sight(request)
+    shown = boards(service, gold=parameters.gold)
+    trends = (
+        {} if blind else trends_by_set(service, gold=parameters.gold)
+    )  # commits may name engines
+    checked = [] if parameters.gold or parameters.engine else latest_answers(service)
     listed = run_page(
         service,
-        gold=asked.gold,
-        engine=asked.engine,
-        limit=asked.limit,
-        offset=max(asked.offset, 0),
+        gold=parameters.gold,
+        engine=parameters.engine,
+        limit=parameters.limit,
+        offset=max(parameters.offset, 0),
     )
     if is_api(request):
         flat = [trend for of_set in trends.values() for trend in of_set]
@@ -388,9 +390,11 @@ def list_runs(request: Request) -> Response:
     return decided_page(
         request,
         "runs.html",
-        asked=asked,
+        asked=parameters,
         boards=[(board, chart_of(board, Words(language_for(request)))) for board in shown],
-        lead=lead_of(service, shown[0]) if shown and not asked.gold.startswith(ANSWERS) else None,
+        lead=lead_of(service, shown[0])
+        if shown and not parameters.gold.startswith(ANSWERS)
+        else None,
         answers=checked,
         alone={
             line.id: found.on.judge
@@ -415,36 +419,36 @@ def show_run(request: Request) -> Response:
     service, left, blind = sight(request)
     if (checked := stored_answers(service, request.path_params["run"])) is not None:
         return _show_answers(request, checked)
-    kept = stored_run(service, request.path_params["run"])
+    run = stored_run(service, request.path_params["run"])
     if is_api(request):
-        today = run_today(service, kept, language_for(request))
+        today = run_today(service, run, language_for(request))
         if blind and left is not None:
-            shown = without_rankings(kept.results, left, kept.gold)
+            shown = without_rankings(run.results, left, run.gold)
             today = msgspec.structs.replace(today, results=shown, since=None)
         return json(today)
-    verdict, since = verdict_today(service, kept), compare_with_baseline(service, kept)
+    verdict, since = verdict_today(service, run), compare_with_baseline(service, run)
     since = None if blind else since  # a baseline is called by its engine
-    results = _with_verdict(kept.results, verdict, since)
+    results = _with_verdict(run.results, verdict, since)
     if blind and left is not None:
-        results = without_rankings(results, left, kept.gold)
+        results = without_rankings(results, left, run.gold)
     report = view(results, language=language_for(request))
     figures = [figure for figure in report.figures if figure.value is not None]
     others = [
-        line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
+        line for line in run_page(service, gold=run.gold, limit=12).items if line.id != run.id
     ]
-    rests = verdict_risk(service, kept, verdict)
-    newest = run_page(service, gold=kept.gold, engine=kept.engine, limit=1).items[:1]
+    rests = verdict_risk(service, run, verdict)
+    newest = run_page(service, gold=run.gold, engine=run.engine, limit=1).items[:1]
     return decided_page(
         request,
         "run.html",
-        kept=kept,
-        line=line_of(kept, kept.results, verdict),
+        kept=run,
+        line=line_of(run, run.results, verdict),
         verdict=verdict,
         rests=rests,
-        second=_second_asked(service, kept.gold, rests),
+        second=_second_asked(service, run.gold, rests),
         asked=left_to_judge(
             service,
-            kept.gold,
+            run.gold,
             (verdict.judge_next if verdict else None) or (),
             user_of(request).name,
         ),
@@ -455,7 +459,7 @@ def show_run(request: Request) -> Response:
             for figure in figures
         ],
         others=others,
-        newer=next((line for line in newest if line.id != kept.id), None),
+        newer=next((line for line in newest if line.id != run.id), None),
         since=since and baseline_summary(since, language_for(request)),
         weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
@@ -501,19 +505,19 @@ def run_report(request: Request) -> Response:
     if (checked := stored_answers(service, request.path_params["run"])) is not None:
         text = answer_reports.render(checked.results, f".{chosen}", language)
         return _report_file(checked, text, chosen)
-    kept = stored_run(service, request.path_params["run"])
-    verdict = verdict_today(service, kept)
-    found = verdict_risk(service, kept, verdict)
+    run = stored_run(service, request.path_params["run"])
+    verdict = verdict_today(service, run)
+    found = verdict_risk(service, run, verdict)
     if verdict is not None:
         verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
-    since = compare_with_baseline(service, kept)
-    results = _with_verdict(kept.results, verdict, since)
+    since = compare_with_baseline(service, run)
+    results = _with_verdict(run.results, verdict, since)
     if chosen == "csv":
         text = render(view(results, language=language), ".csv")
     else:
-        whole = msgspec.structs.replace(kept, results=results)
+        whole = msgspec.structs.replace(run, results=results)
         text = _report(service.store.address, whole, language, since)
-    return _report_file(kept, text, chosen)
+    return _report_file(run, text, chosen)
 
 
 def _report_file(run: StoredRun | StoredAnswers, text: str, chosen: str) -> Response:
@@ -583,28 +587,30 @@ class OneQuery(TwoRuns, frozen=True, kw_only=True):
 
 
 def compare(request: Request) -> Response:
-    asked = query(request, TwoRuns)
-    service = sight(request, asked.a, asked.b).service
+    parameters = query(request, TwoRuns)
+    service = sight(request, parameters.a, parameters.b).service
     if is_api(request):
-        return json(compare_runs(service, asked.a, asked.b))
+        return json(compare_runs(service, parameters.a, parameters.b))
     known = run_page(service, limit=100).items
-    if not asked.a or not asked.b:
-        return decided_page(request, "choose.html", asked=asked, known=known, complaint="")
+    if not parameters.a or not parameters.b:
+        return decided_page(request, "choose.html", asked=parameters, known=known, complaint="")
     try:
-        found = compare_runs(service, asked.a, asked.b)
+        found = compare_runs(service, parameters.a, parameters.b)
     except InputError as error:
         status = 404 if isinstance(error, NotHere) else 400
         return decided_page(
             request,
             "choose.html",
             status,
-            asked=asked,
+            asked=parameters,
             known=known,
             complaint=message_of(request, error),
         )
     language = language_for(request)
     sentences = Sentences(Words(language))
-    results = msgspec.structs.replace(stored_run(service, asked.b).results, verdict=found.verdict)
+    results = msgspec.structs.replace(
+        stored_run(service, parameters.b).results, verdict=found.verdict
+    )
     report = view(results, language=language)
     reach = _reach(found.change.slices)
     needed = (found.verdict.judge_next if found.verdict else None) or found.change.to_judge
@@ -642,8 +648,8 @@ def compare(request: Request) -> Response:
         listed=LISTED,
         same=len(found.change.queries) - len(losses) - len(wins),
         newer=_newest_pair(service, found),
-        pair=urlencode({"a": asked.a, "b": asked.b}),
-        swapped=urlencode({"a": asked.b, "b": asked.a}),
+        pair=urlencode({"a": parameters.a, "b": parameters.b}),
+        swapped=urlencode({"a": parameters.b, "b": parameters.a}),
     )
 
 
@@ -680,11 +686,13 @@ def _reach(parts: list[SliceChange]) -> float:
 
 
 def compare_rankings(request: Request) -> Response:
-    asked = query(request, OneQuery)
-    seen = sight(request, asked.a, asked.b)
-    if asked.a and seen.must_not_see(stored_run(seen.service, asked.a).gold, asked.query):
+    parameters = query(request, OneQuery)
+    seen = sight(request, parameters.a, parameters.b)
+    if parameters.a and seen.must_not_see(
+        stored_run(seen.service, parameters.a).gold, parameters.query
+    ):
         raise Refusal(403, "blind_ranking")
-    found = two_rankings(seen.service, asked.a, asked.b, asked.query)
+    found = two_rankings(seen.service, parameters.a, parameters.b, parameters.query)
     if is_api(request):
         return json(found)
     pairs = [
@@ -700,7 +708,7 @@ def compare_rankings(request: Request) -> Response:
         moves=rank_moves(pairs, rows),
         moved=moved(found),
         grades_here=_graded_here(request, seen.service, found.b.run),
-        pair=urlencode({"a": asked.a, "b": asked.b}),
+        pair=urlencode({"a": parameters.a, "b": parameters.b}),
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
     )
 
@@ -787,7 +795,7 @@ def run_again_page(request: Request) -> Response:
     """The progress of the runs; when all are done, on to the page that was asked from."""
     _full_sight(request)
     asked, queue = query(request, Again), queue_of(request)
-    found = [queue.job(one) for one in asked.jobs.split(",") if one]
+    found = [queue.job(job_id) for job_id in asked.jobs.split(",") if job_id]
     jobs = [job for job in found if job is not None]
     back = back_to(service_of(request), asked.set, asked.back) if asked.set else "/runs"
     if all(job.state == "done" for job in jobs) and bool(jobs) == bool(asked.jobs):

@@ -153,8 +153,8 @@ def show_query(request: Request) -> Response:
     left to judge."""
     judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
     if is_api(request):
-        asked = query(request, QueryParams)
-        return json(grading.query_to_judge(service, asked.set, asked.query, judge, chair))
+        parameters = query(request, QueryParams)
+        return json(grading.query_to_judge(service, parameters.set, parameters.query, judge, chair))
     name, query_id = request.path_params["set"], request.path_params["query"]
     shown = grading.query_to_judge(service, name, query_id, judge, chair)
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
@@ -194,8 +194,10 @@ def all_documents_page(request: Request) -> Response:
 
 
 def show_document(request: Request) -> Response:
-    asked = query(request, DocumentParams)
-    return json(grading.read_pair(service_of(request), asked.set, asked.query, asked.doc))
+    parameters = query(request, DocumentParams)
+    return json(
+        grading.read_pair(service_of(request), parameters.set, parameters.query, parameters.doc)
+    )
 
 
 def show_rubric(request: Request) -> Response:
@@ -216,8 +218,10 @@ def flag(request: Request) -> Response:
 
 
 def search_to_add(request: Request) -> Response:
-    asked = query(request, SearchParams)
-    return json(set_edits.find_to_add(service_of(request), asked.set, asked.query, asked.q))
+    parameters = query(request, SearchParams)
+    return json(
+        set_edits.find_to_add(service_of(request), parameters.set, parameters.query, parameters.q)
+    )
 
 
 def add_document(request: Request) -> Response:

@@ -411,12 +411,12 @@ def end_key(request: Request) -> Response:
 
 def history(request: Request) -> Response:
     """The page of the audit trail, the newest entries first."""
-    asked = query(request, TrailQuery)
-    start = min(max(asked.offset, 0), 2**31)
+    parameters = query(request, TrailQuery)
+    start = min(max(parameters.offset, 0), 2**31)
     entries = trail(
         service_of(request),
-        subject=asked.subject,
-        action=asked.action,
+        subject=parameters.subject,
+        action=parameters.action,
         limit=HISTORY + 1,
         offset=start,
     )
@@ -425,15 +425,15 @@ def history(request: Request) -> Response:
         "history.html",
         words=SHARED,
         entries=entries[:HISTORY],
-        asked=asked,
+        asked=parameters,
         newer=max(start - HISTORY, 0) if start else None,
         older=start + HISTORY if len(entries) > HISTORY else None,
     )
 
 
 def audit(request: Request) -> Response:
-    asked = query(request, Trail)
-    return json(trail(service_of(request), **msgspec.structs.asdict(asked)))
+    parameters = query(request, Trail)
+    return json(trail(service_of(request), **msgspec.structs.asdict(parameters)))
 
 
 PEOPLE_ROUTES = [

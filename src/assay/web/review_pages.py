@@ -206,7 +206,9 @@ def _item_page(
     service, chosen = service_of(request), query(request, QueueFilter)
     view = item_view(service, item, chosen)
     found, sought, not_found = _found_without_script(request, service, item)
-    extra = _ticked_documents(service, item, form, {one.doc_id for one in view.candidates})
+    extra = _ticked_documents(
+        service, item, form, {candidate.doc_id for candidate in view.candidates}
+    )
     whole_id = request.query_params.get("whole", "")
     return page(
         request,
@@ -259,15 +261,15 @@ def decide(request: Request) -> Response:
     fields, chosen = form(request), query(request, QueueFilter)
     sent = _decision_form(fields)
     try:
-        done = _decide(service, item_id, fields.text("action"), sent, by)
-        beside = neighbours(service, chosen, done.item)
+        outcome = _decide(service, item_id, fields.text("action"), sent, by)
+        beside = neighbours(service, chosen, outcome.item)
     except AssayError as error:
         return _refused(request, item_id, sent, error)
-    if done.unwritten:
-        return _list(request, ListQuery(), status=503, complaint=done.unwritten)
+    if outcome.unwritten:
+        return _list(request, ListQuery(), status=503, complaint=outcome.unwritten)
     next_id = beside.next or beside.previous
     place = f"/review/{next_id}" if next_id else "/review"
-    message = "already" if done.already else done.outcome
+    message = "already" if outcome.already else outcome.outcome
     return RedirectResponse(place + filter_query(chosen, said=message), status_code=303)
 
 

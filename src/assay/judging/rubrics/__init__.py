@@ -198,7 +198,7 @@ def new(name: str, copied: str = DEFAULT) -> Path:
     path = folder / f"{name}{ENDING}"
     if path.exists() or name in names():
         raise InputError(f"a rubric named {name!r} already exists", hint="Choose another name.")
-    source = next((Path(one.path) for one in available() if one.name == copied), None)
+    source = next((Path(rubric.path) for rubric in available() if rubric.name == copied), None)
     if source is None:
         find(copied)  # says which there are
         raise AssertionError
@@ -252,8 +252,8 @@ def described(beside: Path | None = None) -> list[AvailableRubric]:
     """Every rubric that can be named, with what each is about."""
     replace = msgspec.structs.replace
     return [
-        replace(one, about=str(read_toml(Path(one.path)).get("about", "")))
-        for one in available(beside=beside)
+        replace(rubric, about=str(read_toml(Path(rubric.path)).get("about", "")))
+        for rubric in available(beside=beside)
     ]
 
 

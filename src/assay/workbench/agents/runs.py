@@ -562,9 +562,9 @@ def _failed_questions(results: Results) -> list[str]:
 def report_of(service: Service, run_id: str) -> str:
     """The whole report of a run: whether it may ship by the gates of today, the unjudged share,
     every measure overall and by slice, and for a graded set every query."""
-    kept = stored_run(service, run_id)
-    ship = may_ship(service, kept)
-    results = msgspec.structs.replace(kept.results, verdict=ship.verdict)
+    run = stored_run(service, run_id)
+    ship = may_ship(service, run)
+    results = msgspec.structs.replace(run.results, verdict=ship.verdict)
     parts = [ship.summarize(), evaluation_report(view(results))]
     if isinstance(results, GradedResults) and results.receipt.measures:
         lines = results.receipt.measures[:3]

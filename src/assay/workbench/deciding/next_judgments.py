@@ -56,9 +56,9 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
         if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
-        kept = stored_run(service, run.id)
-        verdict = verdict_today(service, kept)
-        if pairs := _pairs_for_second_judge(service, kept, verdict, judge):
+        stored = stored_run(service, run.id)
+        verdict = verdict_today(service, stored)
+        if pairs := _pairs_for_second_judge(service, stored, verdict, judge):
             return OpenQuestion(run=run, other=other, pairs=pairs, second=True)
         wanted = list(verdict.judge_next or ()) if verdict else []
         if not wanted and other is not None:
@@ -66,8 +66,8 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
     except AssayError:  # the pages of its runs say what is wrong
         return None
     left = left_to_judge(service, name, wanted, judge).left
-    asked = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
-    return OpenQuestion(run=run, other=other, pairs=asked) if asked else None
+    open_pairs = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
+    return OpenQuestion(run=run, other=other, pairs=open_pairs) if open_pairs else None
 
 
 def _pairs_for_second_judge(

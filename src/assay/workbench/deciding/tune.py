@@ -206,9 +206,9 @@ def tune(
         folder=str(folder),
     )
     signed_by = signature(dataset, None, engine)
-    for one, number in (("current", 0), ("winner", report.choice.winner)):
+    for label, number in (("current", 0), ("winner", report.choice.winner)):
         signed: Results = sign_results(results[number], signed_by)
-        write_atomic(folder / f"{one}.json", encode(to_json(signed)))
+        write_atomic(folder / f"{label}.json", encode(to_json(signed)))
     (folder / "judge-next.csv").unlink(missing_ok=True)
     if decision := judge_next(report, results, on.gold):
         report = msgspec.structs.replace(report, judge_next=decision.pairs)

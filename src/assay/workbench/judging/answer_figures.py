@@ -156,9 +156,12 @@ def _support(record: AnswerRecord, grades: Mapping[str, int]) -> Iterator[list[i
     """The grades of the sources that each sentence cites; 0 for a citation with a fault. A sentence
     is left out where there is no text to judge any of its citations by."""
     for number in range(len(record.sentences)):
-        cited = [one for one in record.cited if one.sentence == number]
-        judged = {one.claim: grades[one.claim] for one in cited if one.claim}
-        given: list[int | None] = [*judged.values(), *(0 for one in cited if one.is_fault)]
+        cited = [citation for citation in record.cited if citation.sentence == number]
+        judged = {citation.claim: grades[citation.claim] for citation in cited if citation.claim}
+        given: list[int | None] = [
+            *judged.values(),
+            *(0 for citation in cited if citation.is_fault),
+        ]
         if given or not cited:
             yield given
 
@@ -168,10 +171,10 @@ def _support(record: AnswerRecord, grades: Mapping[str, int]) -> Iterator[list[i
 
 def _system(name: str, judged: Sequence[_Judged]) -> JudgedSystem:
     verdicts = Counter(
-        f"{'correct' if one.people['correct'] else 'not correct'}, "
-        f"{'grounded' if one.people['grounded'] else 'not grounded'}"
-        for one in judged
-        if one.people["correct_and_grounded"] is not None
+        f"{'correct' if answer.people['correct'] else 'not correct'}, "
+        f"{'grounded' if answer.people['grounded'] else 'not grounded'}"
+        for answer in judged
+        if answer.people["correct_and_grounded"] is not None
     )
     figures = {measure: _figure(measure, judged) for measure in MEASURES}
     return JudgedSystem(
@@ -180,15 +183,15 @@ def _system(name: str, judged: Sequence[_Judged]) -> JudgedSystem:
 
 
 def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
-    people = _by_question((one.question, one.people[measure]) for one in judged)
-    machines = _by_question((one.question, one.machines[measure]) for one in judged)
+    people = _by_question((answer.question, answer.people[measure]) for answer in judged)
+    machines = _by_question((answer.question, answer.machines[measure]) for answer in judged)
     both = [question for question in people if question in machines]
     others = [question for question in machines if question not in people]
     figure = JudgedFigure(value=None, people=len(people), questions=len(people) + len(others))
     replace = msgspec.structs.replace
     if len(both) >= FEWEST and others:
-        given = np.array([people[one] for one in both])
-        machine_values = np.array([machines[one] for one in (*both, *others)])
+        given = np.array([people[answer] for answer in both])
+        machine_values = np.array([machines[answer] for answer in (*both, *others)])
         found = estimate(given[None], machine_values[None])
         interval = (float(found.low[0]), float(found.high[0]))
         return replace(figure, value=float(found.value[0]), interval=interval, by="corrected")

@@ -161,49 +161,53 @@ def _claim(
 def _chips(record: AnswerRecord, language: str) -> Iterator[Chip]:
     """Every finding that has a chip, in the order of the answer, with its reason in a language."""
     entry = record.entry
-    claims = {one.citation: one for one in record.cited}
+    claims = {citation.citation: citation for citation in record.cited}
     words = Words(language)
     reasons_in_notes = (
         (note.check, note.start, reason_of(note, words)) for note in reversed(record.notes)
     )
     reasons = {(check, start): reason for check, start, reason in reasons_in_notes}
     found: list[tuple[int, int, CitationFinding | QuoteFinding | FigureFinding]] = [
-        (one.start, place, one) for place, one in enumerate(entry.citations)
+        (citation.start, place, citation) for place, citation in enumerate(entry.citations)
     ]
-    found += [(one.start, -1, one) for one in entry.quotes]
-    found += [(one.start, -1, one) for one in entry.figures if one.status == "unsupported"]
-    for number, (_, place, one) in enumerate(sorted(found, key=lambda each: each[:2])):
-        if isinstance(one, CitationFinding):
+    found += [(citation.start, -1, citation) for citation in entry.quotes]
+    found += [
+        (citation.start, -1, citation)
+        for citation in entry.figures
+        if citation.status == "unsupported"
+    ]
+    for number, (_, place, citation) in enumerate(sorted(found, key=lambda each: each[:2])):
+        if isinstance(citation, CitationFinding):
             cited = claims.get(place)
             source = record.sources.get(cited.source) if cited is not None else None
-            checks = list(_checks(one, reasons))
-            worst = next((line.value for line in checks if line.tone == "bad"), one.exists)
+            checks = list(_checks(citation, reasons))
+            worst = next((line.value for line in checks if line.tone == "bad"), citation.exists)
             claim = cited.claim if cited is not None else ""
             yield Chip(
                 number=number,
                 kind="citation",
-                text=one.text,
-                start=one.start,
-                end=one.end,
+                text=citation.text,
+                start=citation.start,
+                end=citation.end,
                 value=worst,
                 checks=checks,
                 source=source,
                 claim=claim,
             )
         else:
-            kind = "quote" if isinstance(one, QuoteFinding) else "figure"
-            value: str = one.status
-            reason = "" if kind == "quote" else reasons.get((kind, one.start), "")
+            kind = "quote" if isinstance(citation, QuoteFinding) else "figure"
+            value: str = citation.status
+            reason = "" if kind == "quote" else reasons.get((kind, citation.start), "")
             yield Chip(
                 number=number,
                 kind=kind,
-                text=one.text,
-                start=one.start,
-                end=one.end,
+                text=citation.text,
+                start=citation.start,
+                end=citation.end,
                 value=value,
                 checks=[CheckLine(check=kind, value=value, reason=reason)],
-                source=record.sources.get(getattr(one, "source", "")),
-                diff=diff_pieces(getattr(one, "diff", "")),
+                source=record.sources.get(getattr(citation, "source", "")),
+                diff=diff_pieces(getattr(citation, "diff", "")),
             )
 
 

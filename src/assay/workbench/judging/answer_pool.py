@@ -114,11 +114,11 @@ def pool_answers(
     documents_path = sibling_path(output, WHOLE_DOCUMENTS)
     _refuse(output, documents_path, judges, overlap)
     wanted = _read_nuggets(nuggets) if nuggets is not None else {}
-    prepared = [one for path in results for one in _prepare_answers(path, wanted, home)]
+    prepared = [answer for path in results for answer in _prepare_answers(path, wanted, home)]
     if not prepared:
         raise InputError("there are no answers in the results", where=str(results[0]))
-    prepared.sort(key=lambda one: one.query.id)
-    if len({one.query.id for one in prepared}) < len(prepared):
+    prepared.sort(key=lambda answer: answer.query.id)
+    if len({answer.query.id for answer in prepared}) < len(prepared):
         raise UsageError(
             "two results have the same answers of the same system",
             where=", ".join(map(str, results)),
@@ -131,20 +131,20 @@ def pool_answers(
         created_at=now_in_utc(),
         rubric=rules.id,
         top_grade=rules.top,
-        queries=tuple(one.query for one in prepared),
+        queries=tuple(answer.query for answer in prepared),
     )
-    lines = [msgspec.json.encode(document) for one in prepared for document in one.documents]
+    lines = [msgspec.json.encode(document) for answer in prepared for document in answer.documents]
     write_atomic(documents_path, b"\n".join(lines) + b"\n")
     formats.write_gold(gold, output, "json")
     write_pool(output, _pool(prepared, documents_path, judges, overlap))
-    cited = [each for one in prepared for each in one.record.cited]
+    cited = [each for answer in prepared for each in answer.record.cited]
     return PooledAnswers(
         gold=str(output),
         answers=len(prepared),
-        claims=sum(len(one.documents) - 1 for one in prepared),
+        claims=sum(len(answer.documents) - 1 for answer in prepared),
         settled=sum(each.is_fault for each in cited),
         without_text=sum(not each.claim and not each.is_fault for each in cited),
-        nuggets=sum(kind_of(each) == "nugget" for one in prepared for each in one.documents),
+        nuggets=sum(kind_of(each) == "nugget" for answer in prepared for each in answer.documents),
     )
 
 
@@ -174,9 +174,9 @@ def _pool(
         doubles = doubles_wanted(overlap, len(prepared), 0, len(prepared))
         asked = deal_pairs(len(prepared), judges, doubles=doubles)
     pairs = [
-        PooledPair(query_id=one.query.id, doc_id=document.id, judges=who)
-        for one, who in zip(prepared, asked, strict=True)
-        for document in one.documents[1:]
+        PooledPair(query_id=answer.query.id, doc_id=document.id, judges=who)
+        for answer, who in zip(prepared, asked, strict=True)
+        for document in answer.documents[1:]
     ]
     pool = Pool(
         corpus=str(documents),
@@ -245,7 +245,9 @@ def _prepare_answer(
     sources: dict[str, SourceText] = {}
     cited: list[Cited] = []
     for number, (start, end) in enumerate(sentences):
-        quotes = tuple(one.text for one in entry.quotes if start <= one.start < end)
+        quotes = tuple(
+            quotation.text for quotation in entry.quotes if start <= quotation.start < end
+        )
         for place, finding in enumerate(entry.citations):
             if not stands_in(finding.start, finding.end, (start, end)):
                 continue
@@ -278,7 +280,7 @@ def _prepare_answer(
         cited=cited,
         sources=sources,
     )
-    kept = Document(
+    record_document = Document(
         id=query_id, text=text, language=language, metadata=msgspec.to_builtins({ANSWER: record})
     )
     query = Query(
@@ -288,7 +290,7 @@ def _prepare_answer(
         language=language,
         as_of=answer.as_of,
     )
-    return _PreparedAnswer(query, record, [kept, *made.documents.values()])
+    return _PreparedAnswer(query, record, [record_document, *made.documents.values()])
 
 
 class _Claims:
@@ -344,8 +346,8 @@ def _sentences(text: str, entry: AnswerEntry) -> list[tuple[int, int]]:
     """The sentences as the check of quotations has them; what has no letter is none."""
     if entry.refused and not entry.citations:
         return []
-    spans = [(one.start, one.end) for one in entry.citations]
-    spans += [(one.start, one.end) for one in entry.quotes]
+    spans = [(citation.start, citation.end) for citation in entry.citations]
+    spans += [(citation.start, citation.end) for citation in entry.quotes]
     ends = sentence_ends(text, sorted(spans))
     bounds = zip([0, *ends], ends, strict=False)
     return [(a, b) for a, b in bounds if any(letter.isalpha() for letter in text[a:b])]
@@ -359,9 +361,11 @@ def _source_of(
 ) -> tuple[str, SourceText]:
     """The documents that a citation leads to, as one text."""
     targets = finding.targets[:MOST_TARGETS]
-    found = [_text_of(one, answer, corpus, is_given=finding.kind == "marker") for one in targets]
-    title = " · ".join(dict.fromkeys(one.title for one in found if one.title))
-    text = "\n\n".join(one.text for one in found if one.text)
+    found = [
+        _text_of(target, answer, corpus, is_given=finding.kind == "marker") for target in targets
+    ]
+    title = " · ".join(dict.fromkeys(target.title for target in found if target.title))
+    text = "\n\n".join(target.text for target in found if target.text)
     return " ".join(targets), SourceText(title=title, text=text[:LONGEST_SOURCE])
 
 
@@ -371,7 +375,7 @@ def _text_of(
     """The text with an id or a number, as the model got it if it `is_given`, or as the corpus has
     it."""
     passages = answer.passages or ()
-    passage = next((one.text for one in passages if one.id == target), "")
+    passage = next((part.text for part in passages if part.id == target), "")
     number = target.strip("[]")
     if not passage and number.isdigit() and 1 <= int(number) <= len(passages):
         passage = passages[int(number) - 1].text

@@ -201,7 +201,7 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
     try:
         session = open_session(gold_path(service, name))
         counts = session.counts(judge, session.gold.query_ids).values()
-        asked, judged = sum(one.asked for one in counts), sum(one.judged for one in counts)
+        asked, judged = sum(count.asked for count in counts), sum(count.judged for count in counts)
     except AssayError as error:
         return SetRow(name=name, title=name, error=str(error))
     return SetRow(
@@ -297,10 +297,12 @@ def query_to_judge(
     query = session.query(query_id)
     flags, notes = flags_of(session.dataset, judge, chair), notes_of(session.dataset)
     with session.log.reading:
-        mine = _in_own_order(session.pairs_for(judge, query_id), judge)
+        judge_pairs = _in_own_order(session.pairs_for(judge, query_id), judge)
         if is_answer_set(session.dataset):
-            mine.sort(key=lambda pair: pair.doc_id)
-        pairs = [_judged_pair(pair.doc_id, session.votes.of(judge, pair.key)) for pair in mine]
+            judge_pairs.sort(key=lambda pair: pair.doc_id)
+        pairs = [
+            _judged_pair(pair.doc_id, session.votes.of(judge, pair.key)) for pair in judge_pairs
+        ]
         counts = session.counts(judge, session.gold.query_ids)
     queries = [each for each in session.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
@@ -544,8 +546,8 @@ def _ask_another(session: JudgingSession, vote: Vote) -> None:
     if session.pool is None or not session.pool.judges:
         return
     with session.log.reading:
-        here = session.votes.holding((vote.query_id, vote.doc_id))
+        votes = session.votes.holding((vote.query_id, vote.doc_id))
     with locked(session.dataset):
         pool = read_pool(session.dataset)
-        if pool is not None and (asked := with_second_judges(pool, here)) != pool:
+        if pool is not None and (asked := with_second_judges(pool, votes)) != pool:
             write_pool(session.dataset, asked)

@@ -420,10 +420,10 @@ def write_pairs(pairs: Sequence[PooledPair], gold: GoldSet, output: Path) -> Non
     """The pairs that wait, as CSV for a spreadsheet (fill in grade and rationale) or as JSON for
     programs; one judge's stand together."""
     texts = {query.id: query.text for query in gold.queries}
-    asked = [(judge, pair) for pair in pairs for judge in pair.judges or ("",)]
-    asked.sort(key=lambda row: row[0])
+    dealt = [(judge, pair) for pair in pairs for judge in pair.judges or ("",)]
+    dealt.sort(key=lambda row: row[0])
     columns = ("query_id", "query", "doc_id", "judge")
-    rows = [(pair.query_id, texts[pair.query_id], pair.doc_id, judge) for judge, pair in asked]
+    rows = [(pair.query_id, texts[pair.query_id], pair.doc_id, judge) for judge, pair in dealt]
     if output.suffix == ".json":
         write_atomic(output, encode([dict(zip(columns, row, strict=True)) for row in rows]))
         return
@@ -436,5 +436,5 @@ def write_pairs(pairs: Sequence[PooledPair], gold: GoldSet, output: Path) -> Non
 
 def queue_pool(service: Service, dataset: Path, pooled: PoolOutcome) -> int:
     """Put what waits into the review queue; returns how many pairs are new there."""
-    asked = [AskedPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in pooled.pairs]
-    return queue_pairs(service, dataset, asked, source=SOURCE)
+    pairs = [AskedPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in pooled.pairs]
+    return queue_pairs(service, dataset, pairs, source=SOURCE)

@@ -262,17 +262,17 @@ def _rule_all(
         )
         # a ruling is on a pair of the pool, or on one that somebody has voted on
         limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
-        done = merge_ballots([ballots], limits, defaults, partial=partial)
-        labelled = save_labels(voted, done.new, by=by)
-    ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
+        merged_votes = merge_ballots([ballots], limits, defaults, partial=partial)
+        labelled = save_labels(voted, merged_votes.new, by=by)
+    ruled = {(vote.query_id, vote.doc_id) for vote in merged_votes.new}
     return RulingOutcome(
         gold=str(dataset),
-        ruled=len(done.new),
-        already=done.already,
+        ruled=len(merged_votes.new),
+        already=merged_votes.already,
         labels=len(labelled.judgments),
         open=len(labelled.open),
         overruled=len(ruled & {(each.query_id, each.doc_id) for each in labelled.overruled}),
         policy=voted.policy.name,
-        left_out=[f"{each.where}: {each.message}" for each in done.left_out],
+        left_out=[f"{each.where}: {each.message}" for each in merged_votes.left_out],
         edited=voted.edits_sentence,
     )

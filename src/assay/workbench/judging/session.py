@@ -227,17 +227,20 @@ def write_vote(
             if seen_version is not None:
                 _refuse_changed(vote, seen_version, before)
             _refuse_unfit(session, vote)
-        is_late = any(vote.at < one.at for one in before)  # times compare as text
-        replaced = "" if is_late else " ".join(one.id for one in before)
+        is_late = any(vote.at < earlier.at for earlier in before)  # times compare as text
+        replaced = "" if is_late else " ".join(earlier.id for earlier in before)
         saved = msgspec.structs.replace(vote, supersedes=replaced)
         # another process may have written the first votes since this session was opened
-        votes = [*(one for one in session.labels_as_votes if one.id not in log.book.ids), saved]
+        votes = [
+            *(earlier for earlier in session.labels_as_votes if earlier.id not in log.book.ids),
+            saved,
+        ]
         if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
             withdrawal = msgspec.structs.replace(
                 vote, id=new_id(), grade=None, rationale="", supersedes=vote.id, source=WITHDRAWN
             )
             votes.append(withdrawal)
-        log.append([log.act_of(one) for one in votes])
+        log.append([log.act_of(earlier) for earlier in votes])
         session.labels_as_votes = []
     return saved, False
 
@@ -245,14 +248,18 @@ def write_vote(
 def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
     """The last votes of the same judge on the same pair, withdrawals included."""
     pair = (vote.query_id, vote.doc_id)
-    first = (one for one in session.labels_as_votes if (one.query_id, one.doc_id) == pair)
-    mine = [one for one in first if one.judge == vote.judge]
-    return session.votes.last_of(vote.judge, pair) or mine
+    first = (
+        label_vote
+        for label_vote in session.labels_as_votes
+        if (label_vote.query_id, label_vote.doc_id) == pair
+    )
+    label_votes = [label_vote for label_vote in first if label_vote.judge == vote.judge]
+    return session.votes.last_of(vote.judge, pair) or label_votes
 
 
 def _refuse_changed(vote: Vote, seen_version: str, before: Sequence[Vote]) -> None:
     """Refuse a vote that would overwrite one which the judge's other window made."""
-    now = next((one for one in reversed(before) if one.source != WITHDRAWN), None)
+    now = next((earlier for earlier in reversed(before) if earlier.source != WITHDRAWN), None)
     held = None if now is None else (now.grade, now.rationale)
     new = None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)
     if seen_version != (now.id if now is not None else "") and held != new:

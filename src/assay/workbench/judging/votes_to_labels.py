@@ -92,7 +92,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
     first = [] if gold.from_logs else votes_of_labels(gold, log.book)
     new = {(vote.query_id, vote.doc_id) for vote in first}
     found = [] if gold.from_logs else compare_with_log(log, content, lambda: labels_in(gold)).edited
-    edited = [one for one in found if one.key not in new]
+    edited = [change for change in found if change.key not in new]
     first += _edits_as_votes(gold, log, edited)
     votes += first
     rubric = rubrics.find(gold.rubric, beside=dataset) if gold.rubric else None
@@ -126,7 +126,7 @@ def _edits_as_votes(gold: GoldSet, log: Log, edited: Sequence[RowChange]) -> lis
         return []
     labels = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return [_edit_as_vote(log, one.key, labels.get(one.key), at) for one in edited]
+    return [_edit_as_vote(log, change.key, labels.get(change.key), at) for change in edited]
 
 
 def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote:
@@ -179,8 +179,8 @@ def save_labels(
         return labelled
     file, replaced = digest_of(content), _replaced_votes(voted, rows, first)
     if len(acts) == 1 and acts[0].action == RULE:  # the ruling itself records the labels
-        named = tuple(dict.fromkeys([*acts[0].supersedes, *replaced]))
-        acts = [msgspec.structs.replace(acts[0], rows=rows, file=file, supersedes=named)]
+        superseded = tuple(dict.fromkeys([*acts[0].supersedes, *replaced]))
+        acts = [msgspec.structs.replace(acts[0], rows=rows, file=file, supersedes=superseded)]
     else:
         counts = {"labels": len(labelled.judgments), "changed": len(labelled.changes)}
         acts.append(log.act(LABEL, who=by, rows=rows, file=file, more=counts, supersedes=replaced))
@@ -232,7 +232,7 @@ def _replaced_votes(
 def _changed_rows(voted: VotedSet, judgments: Sequence[Judgment]) -> tuple[RowChange, ...]:
     """The labels that differ from what the log has."""
     book = voted.log.rows
-    edited = {one.key: one.after for one in voted.edited}
+    edited = {change.key: change.after for change in voted.edited}
     after = {(row.query_id, row.doc_id): label_digest(row) for row in judgments}
     keys = dict.fromkeys([*after, *edited, *book.history])
     states = ((key, edited.get(key, book.projected(key)), after.get(key)) for key in keys)
@@ -308,18 +308,18 @@ def merge_files(
     )
     texts = corpus_texts(dataset, corpus)
     with open_voted_set(dataset) as voted:
-        asked = sample if sample is not None else asked_pairs(dataset)
+        sampled = sample if sample is not None else asked_pairs(dataset)
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
-            asked=None if allow.unasked else asked,
+            asked=None if allow.unasked else sampled,
             judged=judged,
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = merge_ballots(with_ids, limits, defaults, partial=allow.partial)
-        labelled = save_labels(voted, done.new)
-    return _merge_outcome(voted, ballots, done, labelled, texts)
+        merged_votes = merge_ballots(with_ids, limits, defaults, partial=allow.partial)
+        labelled = save_labels(voted, merged_votes.new)
+    return _merge_outcome(voted, ballots, merged_votes, labelled, texts)
 
 
 def require_signed(path: Path, file: Ballots, judge: str, option: str) -> None:
@@ -388,8 +388,8 @@ def recompute_labels(
                 hint="Write judging files with assay gold next or assay gold packet.",
             )
         labelled = save_labels(voted, by=by)
-    done = MergedVotes(new=[], already=0, outdated=0)
-    return _merge_outcome(voted, (), done, labelled, corpus_texts(dataset, corpus))
+    no_votes = MergedVotes(new=[], already=0, outdated=0)
+    return _merge_outcome(voted, (), no_votes, labelled, corpus_texts(dataset, corpus))
 
 
 def count_new_votes(dataset: Path, *, by: str) -> int:
@@ -407,8 +407,10 @@ def append_votes(dataset: Path, votes: Sequence[Vote]) -> None:
         acts = [] if log.path.exists() else first_acts(dataset, log)
         for vote in votes:
             before = log.book.last_of(vote.judge, (vote.query_id, vote.doc_id))
-            named = dict.fromkeys([*vote.supersedes.split(), *(one.id for one in before)])
-            vote = msgspec.structs.replace(vote, supersedes=" ".join(named))
+            superseded = dict.fromkeys(
+                [*vote.supersedes.split(), *(earlier.id for earlier in before)]
+            )
+            vote = msgspec.structs.replace(vote, supersedes=" ".join(superseded))
             acts.append(log.act_of(vote))
         log.append(acts)
 

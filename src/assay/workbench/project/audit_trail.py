@@ -85,8 +85,8 @@ def entries_of(name: str, dataset: Path) -> Iterator[AuditEntry]:
     except (AssayError, OSError):
         return
     with log.reading:
-        done = [act for act in log.acts.values() if act.action in AUDIT_ACTIONS]
-    for act in sorted(done, key=lambda act: (act.moment, act.id), reverse=True):
+        acts = [act for act in log.acts.values() if act.action in AUDIT_ACTIONS]
+    for act in sorted(acts, key=lambda act: (act.moment, act.id), reverse=True):
         yield from _entries(name, log, act)
 
 

@@ -106,7 +106,9 @@ def read_config(path: Path) -> Config:
         },
         gates=file.gates,
         judges=file.judges,
-        backlog={name: review_backlog.located(one, folder) for name, one in file.backlog.items()},
+        backlog={
+            name: review_backlog.located(source, folder) for name, source in file.backlog.items()
+        },
         logs=logs,
         tune=read_tune_tables(file.tune, path),
     )

@@ -308,4 +308,6 @@ def bad_answer() -> AnswerResults:
     from assay.workbench.scoring.answers import check_all
 
     read = read_answers(samples() / "answers" / "answers.jsonl")
-    return check_all([one for one in read.answers if one.id == "fi-faults"], name="fi-faults")
+    return check_all(
+        [answer for answer in read.answers if answer.id == "fi-faults"], name="fi-faults"
+    )

@@ -126,8 +126,8 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     current = figures(service)
     engines = _engine_lines(service, records)
     # a store may have runs on sets that are elsewhere: what comes first is about those here
-    here = {line.kept for line in sets}
-    own = [record for record in records if record.gold in here] if sets else records
+    open_sets = {line.kept for line in sets}
+    own = [record for record in records if record.gold in open_sets] if sets else records
     latest = run_line(service, own[0]) if own else None
     newest = latest_runs(own, _set_and_engine)[:RECENT]
     verdicts = [run_line(service, record) for record in newest]
@@ -179,17 +179,19 @@ def _set_and_engine(record: RunRecord) -> tuple[str, str]:
 def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     lines = []
     for name, path in service.gold_sets.items():
-        kept = run_name(service, path)
-        mine = [record for record in records if record.gold == kept]
+        stored_name = run_name(service, path)
+        runs_of_set = [record for record in records if record.gold == stored_name]
         standing = set_standing(name, path)
-        latest = [run_line(service, record) for record in latest_runs(mine, lambda run: run.engine)]
+        latest = [
+            run_line(service, record) for record in latest_runs(runs_of_set, lambda run: run.engine)
+        ]
         ran_on = latest[0].fingerprint if latest else ""
         lines.append(
             SetLine(
                 standing=standing,
-                kept=kept,
+                kept=stored_name,
                 run=_leading(latest),
-                runs=len(mine),
+                runs=len(runs_of_set),
                 changed=bool(ran_on and standing.fingerprint) and ran_on != standing.fingerprint,
             )
         )
@@ -294,8 +296,8 @@ def run_risk(service: Service, line: RunLine | None) -> SingleJudgeRisk | None:
     """Whether the verdict on a run rests on one judge, whom nobody has checked."""
     if line is None or line.status not in ("pass", "fail") or line.kind == "answers":
         return None
-    kept = stored_run(service, line.id)
-    return verdict_risk(service, kept, verdict_today(service, kept))
+    run = stored_run(service, line.id)
+    return verdict_risk(service, run, verdict_today(service, run))
 
 
 def _single_judges(service: Service, lines: Iterable[RunLine]) -> dict[str, str]:

@@ -247,27 +247,27 @@ def has_accounts(service: Service) -> bool:
 def list_people(service: Service) -> People:
     now = service.clock()
     sessions = service.store.sessions(now)
-    last = {one.name: one.created_at for one in sessions}
+    last = {account.name: account.created_at for account in sessions}
     return People(
         people=[
             Person(
-                name=one.name,
-                role=one.role,
-                active=one.active,
-                since=one.created_at,
-                invited_by=one.created_by,
-                sessions=sum(session.name == one.name for session in sessions),
-                signed_in_at=last.get(one.name),
+                name=account.name,
+                role=account.role,
+                active=account.active,
+                since=account.created_at,
+                invited_by=account.created_by,
+                sessions=sum(session.name == account.name for session in sessions),
+                signed_in_at=last.get(account.name),
             )
-            for one in service.store.accounts()
+            for account in service.store.accounts()
         ],
         links=[
-            msgspec.convert(one, OpenLink, from_attributes=True)
-            for one in service.store.invitations(now)
+            msgspec.convert(account, OpenLink, from_attributes=True)
+            for account in service.store.invitations(now)
         ],
         keys=[
-            KnownKey(name=one.name, kind=one.kind, by=one.by, since=one.created_at)
-            for one in service.store.service_keys()
+            KnownKey(name=account.name, kind=account.kind, by=account.by, since=account.created_at)
+            for account in service.store.service_keys()
         ],
     )
 
@@ -278,7 +278,7 @@ def list_people(service: Service) -> People:
 def first_link(service: Service) -> Link | None:
     """The way in for the first admin, while there is none; an earlier one stops working."""
     accounts = service.store.accounts()
-    if any(one.active and one.role == "admin" for one in accounts):
+    if any(account.active and account.role == "admin" for account in accounts):
         return None
     return _new_link(service, "join", "", "admin", by=AT_THE_TERMINAL, days=FIRST_LINK_DAYS)
 
@@ -305,7 +305,7 @@ def _new_link(
     days: int = 0,
 ) -> Link:
     token, now = secrets.token_urlsafe(32), service.clock()
-    asked = Invitation(
+    invitation = Invitation(
         id=digest(token),
         kind=kind,
         name=name,
@@ -314,7 +314,7 @@ def _new_link(
         created_at=now,
         expires_at=now + timedelta(days=days or LINK_DAYS[kind]),
     )
-    kept = service.store.add_invitation(asked, _act(service, by))
+    kept = service.store.add_invitation(invitation, _act(service, by))
     return Link(token=token, kind=kind, name=kept.name, role=kept.role, expires_at=kept.expires_at)
 
 
@@ -322,7 +322,14 @@ def opened_link(service: Service, token: str) -> Invitation | None:
     """Return what a link is for, or None if it was used, is over, or its giver has no right to it
     any more."""
     id = digest(token)
-    return next((one for one in service.store.invitations(service.clock()) if one.id == id), None)
+    return next(
+        (
+            invitation
+            for invitation in service.store.invitations(service.clock())
+            if invitation.id == id
+        ),
+        None,
+    )
 
 
 def accept(service: Service, token: str, *, name: str, password: str) -> Account:
@@ -428,8 +435,8 @@ def account_of(service: Service, name: str) -> Account | None:
 
 def sessions_of(service: Service, name: str) -> list[Session]:
     """The sessions of a person."""
-    ours = service.store.sessions(service.clock())
-    return [one for one in ours if folded(one.name) == folded(name)]
+    sessions = service.store.sessions(service.clock())
+    return [session for session in sessions if folded(session.name) == folded(name)]
 
 
 def sign_out(service: Service, token: str) -> None:
@@ -492,7 +499,9 @@ BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800" + "".join(
 def _own_name(service: Service, name: str) -> str:
     """A proper name that nobody would take for somebody else's."""
     name, known = proper_name(name), list_people(service)
-    lists = ((one.name for one in part) for part in (known.people, known.links, known.keys))
+    lists = (
+        (known_name.name for known_name in part) for part in (known.people, known.links, known.keys)
+    )
     for other in chain.from_iterable(lists):
         if folded(other) != folded(name) and spelling_skeleton(other) == spelling_skeleton(name):
             message = f"this name looks like {other!r}, which is somebody else's"

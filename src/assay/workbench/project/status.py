@@ -118,10 +118,10 @@ def _next_steps(
     if not _names(tables, "gold") and not _names(tables, "answers"):
         return ["assay gold init set.json --queries queries.txt"]
     if verdict is None:
-        done = max(
+        is_done = max(
             workspace().glob("results/*.json"), key=lambda path: path.stat().st_mtime, default=None
         )
-        return ["assay run"] if done is None else [f"assay report {done} -o report.html"]
+        return ["assay run"] if is_done is None else [f"assay report {is_done} -o report.html"]
     if waiting:
         return ["assay serve"]
     if verdict.status == "inconclusive" and not Path(verdict.results).name.startswith("answers."):

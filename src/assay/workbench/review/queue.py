@@ -197,8 +197,8 @@ def listing(
 
 def neighbours(service: Service, queue_filter: QueueFilter, item: ReviewItem) -> Neighbours:
     """The place of an item among those that pass a filter, whether it passes itself or not."""
-    others = [one for one in filter_items(service, queue_filter) if one.id != item.id]
-    place = sum(_order(one) < _order(item) for one in others)
+    others = [other for other in filter_items(service, queue_filter) if other.id != item.id]
+    place = sum(_order(other) < _order(item) for other in others)
     return Neighbours(
         place=place,
         previous=others[place - 1].id if place else "",

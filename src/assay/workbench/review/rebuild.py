@@ -55,8 +55,8 @@ def rebuild(dataset: Path) -> str:
     disputed = _disputes_sentence(dataset)
     if not changed and not merged:
         return disputed
-    done = merged or f"{dataset}: written again from its log"
-    return "; ".join(filter(None, (done, disputed)))
+    sentence = merged or f"{dataset}: written again from its log"
+    return "; ".join(filter(None, (sentence, disputed)))
 
 
 def _disputes_sentence(dataset: Path) -> str:
@@ -210,6 +210,6 @@ def export_votes(dataset: Path, output: Path | None = None) -> ExportedVotes:
     if not votes:
         raise UsageError("this gold set has no votes", where=str(dataset))
     write_atomic(target, plain(votes))
-    done = {BEGIN, VOTE, WITHDRAW, RULE, LABEL, PROJECT, EDIT}
-    left_out = sum(act.action not in done for act in open_log(dataset).acts.values())
+    exported_actions = {BEGIN, VOTE, WITHDRAW, RULE, LABEL, PROJECT, EDIT}
+    left_out = sum(act.action not in exported_actions for act in open_log(dataset).acts.values())
     return ExportedVotes(target, len(votes), left_out)

@@ -219,15 +219,19 @@ def _unjudged_in(
     for pair in by_votes(dataset, next_to_judge(*(run.per_query for run in graded)).pairs).left:
         is_little = pair.narrowing < LITTLE
         share = "less than 1%" if is_little else f"{pair.narrowing:.0%}"
-        one = ToJudge(
+        suggestion = ToJudge(
             query_id=pair.query_id,
             query=pair.query_text,
             doc_ids=[pair.doc_id],
             reason=f"unjudged, and {share} of the doubt about {engines}",
         )
-        (little if is_little else useful).append(one)
+        (little if is_little else useful).append(suggestion)
     every = [*useful, *_never_judged(graded[0], runs[0].engine), *little]
-    return [one for one in every if (one.query_id, one.doc_ids[0]) not in queued][:limit]
+    return [
+        suggestion
+        for suggestion in every
+        if (suggestion.query_id, suggestion.doc_ids[0]) not in queued
+    ][:limit]
 
 
 def _never_judged(results: GradedResults, engine: str) -> list[ToJudge]:

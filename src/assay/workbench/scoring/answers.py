@@ -104,8 +104,8 @@ def check_all(
     """Check answers that are at hand."""
     if as_of and not is_day(as_of):
         raise UsageError(f"{as_of!r} is not a date", hint="Write it as 2025-01-31.")
-    demands = [one if isinstance(one, Gate) else gate_of(one) for one in gates]
-    listed = [one if isinstance(one, Answer) else answer_of(dict(one)) for one in answers]
+    demands = [gate if isinstance(gate, Gate) else gate_of(gate) for gate in gates]
+    listed = [gate if isinstance(gate, Answer) else answer_of(dict(gate)) for gate in answers]
     for answer in listed:
         if answer.as_of and not is_day(answer.as_of):
             raise InputError(
@@ -117,9 +117,9 @@ def check_all(
     for number, answer in enumerate(listed, 1):
         checked.append(_explained(check(answer, sources, as_of)))
         progress("answers", number, len(listed))
-    entries = [one.entry for one in checked]
+    entries = [gate.entry for gate in checked]
     authorities = _authorities(listed, checked, gold, sources) if gold is not None else []
-    questions = shared_questions({one.id: one.question for one in listed if one.question})
+    questions = shared_questions({gate.id: gate.question for gate in listed if gate.question})
     overall, intervals, each = summary(entries, authorities, questions)
     opened = sources.corpus
     receipt = msgspec.structs.replace(
@@ -137,7 +137,7 @@ def check_all(
         overall=overall,
         unchecked=unchecked_of(entries),
         per_answer=entries,
-        notes=[note for one in checked for note in one.notes],
+        notes=[note for gate in checked for note in gate.notes],
         authorities=authorities,
         intervals=intervals,
         per_query=each,
@@ -160,14 +160,14 @@ def _authorities(
             required[query].append(document)
     by_text = {query.text: query.id for query in gold.queries}
     found = []
-    for answer, one in zip(answers, checked, strict=True):
+    for answer, record in zip(answers, checked, strict=True):
         asked = answer.id if answer.id in required else by_text.get(answer.question)
         if asked is not None:
             located = [sources.locate(passage) for passage in answer.passages or ()]
             given = {passage.passage.id for passage in located}
             given |= {sources.id_of(row) for passage in located for row in passage.rows}
             wanted = required[asked]
-            found.append(authority_of(one.entry, given, wanted, bool(wanted)))
+            found.append(authority_of(record.entry, given, wanted, bool(wanted)))
     return found
 
 
@@ -189,10 +189,10 @@ def guard(
 ) -> Checked:
     """Check one answer in a running service, against the passages alone or with a corpus."""
     given = tuple(
-        Passage(text=one)
-        if isinstance(one, str)
-        else Passage(id=str(one.get("id", "")), text=str(one.get("text", "")))
-        for one in passages
+        Passage(text=passage)
+        if isinstance(passage, str)
+        else Passage(id=str(passage.get("id", "")), text=str(passage.get("text", "")))
+        for passage in passages
     )
     asked = Answer(
         id="answer",

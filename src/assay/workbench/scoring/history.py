@@ -225,13 +225,15 @@ def names_of_runs(service: Service) -> dict[str, str]:
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
     """Each run against the first. Where their gold set has changed in between, over the queries
     that are judged alike; other sets, and other documents, are compared only if forced."""
-    kept = [stored_run(service, run_id) for run_id in run_ids]
-    if len(kept) < 2:
+    stored = [stored_run(service, run_id) for run_id in run_ids]
+    if len(stored) < 2:
         raise InputError("give at least two runs to compare")
-    corpora = {run.results.receipt.corpus_fingerprint for run in kept}
-    one_set = len({run.gold for run in kept}) == 1 and len(corpora) == 1
+    corpora = {run.results.receipt.corpus_fingerprint for run in stored}
+    one_set = len({run.gold for run in stored}) == 1 and len(corpora) == 1
     try:
-        return compare([run.results for run in kept], _distinct_names(kept), force=force or one_set)
+        return compare(
+            [run.results for run in stored], _distinct_names(stored), force=force or one_set
+        )
     except InputError as error:
         hint = "Score both on one set with run_evaluation, or compare anyway with force."
         if not force and "different" in error.message:
@@ -265,8 +267,8 @@ def explain(service: Service, run_id: str, query_id: str) -> Explanation:
 def relevant_to(service: Service, run_id: str, query_id: str) -> dict[str, int]:
     """The documents that the gold set of a run, as it is today, calls relevant to a query, the best
     first, each with its grade; none where the set is not configured."""
-    kept = stored_run(service, run_id).gold
-    names = [name for name, path in service.gold_sets.items() if kept in run_names(service, path)]
+    gold = stored_run(service, run_id).gold
+    names = [name for name, path in service.gold_sets.items() if gold in run_names(service, path)]
     grades = {
         judgment.doc_id: judgment.grade
         for name in names[:1]
@@ -478,13 +480,13 @@ def record(
     gates of today, which may not be those that the run was scored with."""
     if isinstance(results, AnswerResults):
         return _record_answers(service, results, dataset)
-    kept = to_json(results)
+    stored = to_json(results)
     made = RunRecord(
-        id=hashlib.sha256(msgspec.json.encode([kept, engine, at])).hexdigest()[:24],
+        id=hashlib.sha256(msgspec.json.encode([stored, engine, at])).hexdigest()[:24],
         at=at or datetime.now(UTC),
         engine=engine or results.engine,
         gold=run_name(service, dataset),
-        results=kept,
+        results=stored,
         gold_fingerprint=results.receipt.gold.fingerprint,
         corpus_fingerprint=results.receipt.corpus_fingerprint or "",
     )

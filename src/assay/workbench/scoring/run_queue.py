@@ -302,9 +302,9 @@ class RunQueue:
         task = Job(score_order, (order,), settings.run_timeout, quiet_of(settings))
         results = self._answer(task)
         results = _with_gates(service, results, name, job.engine, order.gold)
-        kept = store_run(service, results, path, job.engine)
-        self._ask_second(kept, path, by=job.by)
-        return kept.id
+        stored = store_run(service, results, path, job.engine)
+        self._ask_second(stored, path, by=job.by)
+        return stored.id
 
     def _ask_second(self, run: StoredRun, path: Path, *, by: str) -> None:
         """Ask a second judge if the policy wants one and the verdict depends on one judge."""

@@ -55,9 +55,13 @@ def calibrate(
     asked = []
     for done, query in enumerate(gold.queries):
         tick("asking", done, len(gold.queries))
-        if (one := ask(engine, query, gold)) is not None:
-            asked.append(one)
-    inside = [one for one in asked if one.right is not None and one.right[0] is not None]
+        if (question := ask(engine, query, gold)) is not None:
+            asked.append(question)
+    inside = [
+        question
+        for question in asked
+        if question.right is not None and question.right[0] is not None
+    ]
     if len(inside) < LEAST:
         raise InputError(
             f"{len(inside)} questions have a known answer and a judged first hit; calibration "
@@ -66,16 +70,16 @@ def calibrate(
             hint="Add questions, or judge the first hits: assay gold next shows what to judge.",
         )
     everyday = confidence.everyday_questions(engine.language)
-    outside = [one for one in asked if one.right is None]
+    outside = [question for question in asked if question.right is None]
     outside += [
         AskedQuestion(evidence=hits.evidence, right=None)
         for hits in (engine.search(text, TOP, texts=False) for text in everyday)
         if hits.evidence is not None
     ]
-    logits = np.array([engine.logits(one.evidence)[1] for one in inside])
-    right = np.array([bool(one.right and one.right[0]) for one in inside])
+    logits = np.array([engine.logits(question.evidence)[1] for question in inside])
+    right = np.array([bool(question.right and question.right[0]) for question in inside])
     both = [*inside, *outside]
-    scope = np.array([engine.logits(one.evidence)[0] for one in both])
+    scope = np.array([engine.logits(question.evidence)[0] for question in both])
     is_inside = np.arange(len(both)) < len(inside)
     fitted = Calibration(
         answers=confidence.fit_scale(scope, is_inside) if outside else Scale(),

@@ -385,7 +385,9 @@ def _named_documents(text: str, cited: Sequence[str], known: Sequence[Target] = 
     numbers = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])")
     found = [(*match.span(), match.group()) for match in numbers.finditer(text)]
     apart = [
-        one for one in found if not any(one[0] < end and begin < one[1] for begin, end, _ in known)
+        place
+        for place in found
+        if not any(place[0] < end and begin < place[1] for begin, end, _ in known)
     ]
     return sorted([*known, *apart])
 
