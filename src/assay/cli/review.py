@@ -89,8 +89,8 @@ def bootstrap(
     if outcome.of_other_cases:
         say(
             f"{counted(outcome.of_other_cases, 'label')} only from decisions of another case than "
-            "the search was made for; the review page marks them, and assay logs decisions --same-case "
-            "leaves them out"
+            "the search was made for; the review page marks them, and assay logs decisions "
+            "--same-case leaves them out"
         )
 
 
