@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from time import perf_counter
 
-from assay.answers.check import check
+from assay.answers.check import check_answer
 from assay.answers.readers import answer_of
 from assay.answers.sources import Sources
 from assay.core.results import AnswerEntry
@@ -192,7 +192,7 @@ def uk(path: Path) -> None:
                 "retrieved": row["retrieved_contexts"],
             }
         )
-        entry = check(answer, sources).entry
+        entry = check_answer(answer, sources).entry
         for one in entry.citations:
             years = re.fullmatch(r"[Rr]egulations? (?:1[6-9]|20)\d\d\W*", one.text)
             counts["years"] += years is not None
@@ -229,7 +229,7 @@ def main() -> None:
         by_kind: dict[str, int] = defaultdict(int)
         for row, gold in list(zip(rows, golds, strict=True))[chosen]:
             began = perf_counter()
-            entry = check(answer_of(row), sources).entry
+            entry = check_answer(answer_of(row), sources).entry
             seconds.append(perf_counter() - began)
             tally(counts, entry, gold, show)
             tally_quotes(counts, entry, gold, show)

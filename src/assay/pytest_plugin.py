@@ -37,12 +37,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 class AssayFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from assay.core.errors import AssayError
-        from assay.core.workspace import beside
+        from assay.core.workspace import workspace_beside
         from assay.workbench.project.config import read_config
         from assay.workbench.scoring import run
 
         try:
-            with beside(self.path):
+            with workspace_beside(self.path):
                 config = read_config(self.path)
                 outcomes = run.run_all(config, self.path)
                 checked = run.check_answer_files(config)

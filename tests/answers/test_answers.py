@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import assay
-from assay.answers.measures import compare
+from assay.answers.measures import compare_answers
 from assay.cli import app
 from assay.core.results import AnswerEntry
-from assay.corpus.in_force import standings_of
+from assay.corpus.in_force import statuses_of_open_corpus
 from assay.corpus.lookup import corpus_named
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -439,7 +439,7 @@ def test_two_runs_are_compared_over_the_questions_that_a_check_averages_over() -
         )
 
     a, b = run("A [9]."), run("A [1].")
-    change = next(one for one in compare(a, b) if one.measure == "citations_right")
+    change = next(one for one in compare_answers(a, b) if one.measure == "citations_right")
     assert (change.n, change.a, change.b) == (3, pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert (change.a, change.b) == (a.overall["citations_right"], b.overall["citations_right"])
 
@@ -457,7 +457,7 @@ def test_law_of_a_file_without_dates_is_not_said_to_be_in_force(tmp_path: Path) 
     marks = " ".join(f"[{number}]" for number in range(1, len(given) + 1))
     found = checked(f"A {marks}.", given, corpus="files").citations
     assert {one.in_force for one in found} == {"unknown"}
-    standing = standings_of(str(corpus.data_folder))
+    standing = statuses_of_open_corpus(str(corpus.data_folder))
     assert {standing.status(row, "2034-01-01") for row in range(len(given))} == {""}
 
 

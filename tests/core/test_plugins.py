@@ -9,7 +9,7 @@ import pytest
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.plugins import Kind, PluginError
+from assay.core.plugins import PluginError, PluginKind
 from assay.search.dense import named_encoder
 from kit.commands import Assay
 
@@ -254,7 +254,7 @@ def test_a_plugin_that_does_not_load_stops_nobody_else(
 
 
 def test_the_mechanism_alone() -> None:
-    kind = Kind(name="engine", group="assay.engines", built_in={"json": "json:loads"})
+    kind = PluginKind(name="engine", group="assay.engines", built_in={"json": "json:loads"})
     assert plugins.names(kind) == ["json", "bm25", "first", "lame", "reversed"]
     assert plugins.load(kind, "json") is json.loads
     with pytest.raises(InputError, match="unknown engine 'x'"):

@@ -15,7 +15,7 @@ from assay.core.redaction import is_keywords, without_password
 from assay.core.results_file import encode
 from assay.corpus.build import _recipe
 from assay.corpus.importers.kinds import importer
-from assay.engines.secrets import hidden
+from assay.engines.secrets import without_secrets
 from assay.store import open_store
 from assay.store.database import address, connect
 from kit.commands import Assay
@@ -49,7 +49,7 @@ def test_a_password_is_not_shown(given: str) -> None:
     assert "spaces" not in shown
     assert "***" in shown
     assert "db" in shown
-    assert "hunter2" not in hidden(f"cannot connect to {given}", ())
+    assert "hunter2" not in without_secrets(f"cannot connect to {given}", ())
     recipe = _recipe(
         "postgres", given, {"query": f"SELECT dblink('{given}')"}, importer("postgres")
     )
@@ -141,10 +141,10 @@ def test_keys_in_addresses_of_engines_are_refused_and_not_told(
 )
 def test_an_address_is_shown_as_its_driver_reads_it(given: str, shown: str) -> None:
     pytest.importorskip("psycopg", reason="needs psycopg")
-    found = conninfo.shown(given)
+    found = conninfo.without_secrets(given)
     assert shown in found
     assert "hunter2" not in found
-    assert conninfo.shown(found) == found  # as a corpus keeps it, and shows it again
+    assert conninfo.without_secrets(found) == found  # as a corpus keeps it, and shows it again
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from assay.corpus import cite
 from assay.corpus.build import import_corpus
 from assay.corpus.disk import Corpus, open_corpus
-from assay.corpus.in_force import standings
+from assay.corpus.in_force import provision_statuses
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.law.citing import citation_of
-from assay.law.versions import marked, status_of_text
+from assay.law.versions import status_of_text, with_status_mark
 from assay.search.answers import found_documents
 
 
@@ -50,11 +50,11 @@ def test_a_text_says_what_became_of_it(text: str, status: str) -> None:
 
 
 def test_a_title_is_marked_once() -> None:
-    once = marked("Kuntalaki 5 §", "repealed", "fi")
+    once = with_status_mark("Kuntalaki 5 §", "repealed", "fi")
     assert once == "Kuntalaki 5 § (kumottu)"
-    assert marked(once, "repealed", "fi") == once
-    assert marked("x", "in force", "he") == "x"
-    assert marked("Kuntalaki 5 § (ei enää voimassa)", "in force", "fi") == "Kuntalaki 5 §"
+    assert with_status_mark(once, "repealed", "fi") == once
+    assert with_status_mark("x", "in force", "he") == "x"
+    assert with_status_mark("Kuntalaki 5 § (ei enää voimassa)", "in force", "fi") == "Kuntalaki 5 §"
 
 
 def _moment(number: str, section: str, text: str, **said: object) -> dict[str, object]:
@@ -90,7 +90,7 @@ def ferries(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def _statuses(corpus: Corpus, day: str) -> dict[str, str]:
-    standing = standings(corpus)
+    standing = provision_statuses(corpus)
     ids = [doc_id.partition(":")[2] for doc_id in corpus.ids]
     return {doc_id: standing.status(row, day) for row, doc_id in enumerate(ids)}
 

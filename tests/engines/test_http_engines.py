@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay.engines.calling import RateLimit
-from assay.engines.secrets import hidden
+from assay.engines.secrets import without_secrets
 from kit.commands import Assay, Outcome
 from kit.search_server import Asked, Reply, SearchServer, found
 
@@ -295,8 +295,8 @@ def test_a_key_appears_nowhere(
     ],
 )
 def test_a_part_of_a_key_is_hidden_too(text: str, shown: str) -> None:
-    assert hidden(text, ["abcdefghij"]) == shown
-    assert hidden("xyz: pass!", ["pass"]) == "xyz: ***!"
+    assert without_secrets(text, ["abcdefghij"]) == shown
+    assert without_secrets("xyz: pass!", ["pass"]) == "xyz: ***!"
 
 
 def test_a_key_that_is_not_set(

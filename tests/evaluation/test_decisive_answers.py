@@ -17,7 +17,7 @@ from assay.evaluation.golden.checks import (
     checks_of,
     results_of,
 )
-from assay.law.matching import CellText, Known, place_of
+from assay.law.matching import CellText, KnownDocument, place_of
 from kit.golden_cases import hit, outcome, question
 
 S1, S2 = {"section": "1"}, {"section": "2", "moment": "3"}
@@ -262,7 +262,9 @@ def test_a_check_that_cannot_be_read_says_where(
 
 def test_evidence_of_a_column_is_looked_for_in_its_cell() -> None:
     cells = (CellText("2023", "1 200", "t€"), CellText("2022", "900", "t€"))
-    known = Known(place_of({"table": "t", "row": "r", "columns": ["2023", "2022"]}), "r", "", cells)
+    known = KnownDocument(
+        place_of({"table": "t", "row": "r", "columns": ["2023", "2022"]}), "r", "", cells
+    )
     asked = question(expected_any=[{"table": "t", "row": "r", "column": "2023"}], evidence=["900"])
     found = outcome(asked, Hit(doc_id="d", score=0.9), locate=lambda _: known)
     assert found.failure == "evidence"
@@ -286,7 +288,7 @@ def test_a_set_and_a_run_are_read_in_their_order() -> None:
         "below_k",
         "low_score",
     ]
-    known = Known(place_of(S1))
+    known = KnownDocument(place_of(S1))
     bare = [QueryResult(query_id=id, hits=(Hit(doc_id="x", score=1.0),)) for id in "ab"]
     assert all(each.passed for each in check_questions(gold, bare, locate=lambda _: known))
     run = run_from_results(

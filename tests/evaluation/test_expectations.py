@@ -7,7 +7,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Locator, Query
 from assay.evaluation.golden.expectations import check_expectations
-from assay.law.matching import Known, place_of
+from assay.law.matching import KnownDocument, place_of
 from kit.golden_cases import question
 
 CORPUS = [
@@ -30,12 +30,12 @@ CORPUS = [
 ]
 
 
-def _known(corpus: Any) -> list[Known] | None:
+def _known(corpus: Any) -> list[KnownDocument] | None:
     """Records, or Locators, as what is known of documents."""
     if corpus is None:
         return None
     texts = ["" if isinstance(parts, Locator) else parts.get("text", "") for parts in corpus]
-    return [Known(place_of(parts), text) for parts, text in zip(corpus, texts, strict=True)]
+    return [KnownDocument(place_of(parts), text) for parts, text in zip(corpus, texts, strict=True)]
 
 
 def _codes(*queries: Query, corpus: Any = CORPUS) -> list[tuple[str, str, str]]:

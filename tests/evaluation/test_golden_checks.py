@@ -10,7 +10,7 @@ from assay.core.errors import InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation.golden.checks import check_question, check_questions, results_of
-from assay.law.matching import Known, Place
+from assay.law.matching import KnownDocument, Place
 from kit.golden_cases import hit, outcome, question
 from kit.spec_runner import eval_one
 
@@ -51,7 +51,9 @@ def test_evidence_must_stand_in_the_text_of_the_hit() -> None:
     )
     assert outcome(asked, hit(110, 3, text="Ei."), good).first_rank == 2
     assert outcome(
-        asked, Hit(doc_id="x:110:3", score=1.0), locate=lambda _: Known(Place(), "alijäämä vuosi")
+        asked,
+        Hit(doc_id="x:110:3", score=1.0),
+        locate=lambda _: KnownDocument(Place(), "alijäämä vuosi"),
     ).passed
 
 

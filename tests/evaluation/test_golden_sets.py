@@ -24,7 +24,7 @@ from assay.formats import read_gold
 from assay.gold.votes import SAMPLE
 from assay.judging.labels import labels, read_policy
 from assay.judging.votes import read_votes
-from assay.law.matching import Known, known_document, place_of
+from assay.law.matching import KnownDocument, known_document, place_of
 from assay.workbench.project.config import read_config
 
 EVAL = Path(__file__).parents[2] / "eval"
@@ -226,14 +226,14 @@ def test_every_expected_section_is_in_the_six_acts(data: Path, tmp_path: Path) -
 
 def test_every_expected_section_is_in_the_act(data: Path) -> None:
     lines = (data / "finlex" / "kuntalaki_410-2015.jsonl").read_text(encoding="utf-8").splitlines()
-    act = [Known(place_of(moment), moment["text"]) for moment in map(json.loads, lines)]
+    act = [KnownDocument(place_of(moment), moment["text"]) for moment in map(json.loads, lines)]
     assert check_expectations(read_gold(KUNTALAKI), act) == []
 
 
 def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
     pytest.importorskip("pypdfium2", reason="reading the PDF reports needs the extra pdf")
     source = str(data / "municipal")
-    known: list[Known] = []
+    known: list[KnownDocument] = []
     for unit in annual_report.units(source, {}):
         for document in annual_report.read(source, unit, {}):
             if isinstance(document, Document) and document.locator is not None:

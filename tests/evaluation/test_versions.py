@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.law.matching import Known, close_versions, place_of
-from assay.law.versions import holds_on, validity
+from assay.law.matching import KnownDocument, close_versions, place_of
+from assay.law.versions import holds_on, valid_periods
 from kit.commands import Assay
 
 TEXTS = {
@@ -144,7 +144,7 @@ def test_lines_of_json_may_leave_dates_out(assay_cli: Assay, tmp_path: Path) -> 
 
 
 def test_a_version_ends_when_the_next_begins() -> None:
-    periods = validity(
+    periods = valid_periods(
         [
             ("a", "1.5.2015", ""),
             ("a", "2020-01-01", None),
@@ -159,12 +159,13 @@ def test_a_version_ends_when_the_next_begins() -> None:
         ("2015-05-01", ""),
     ]
     assert (
-        validity([("a", "2015-01-01", "2016-01-01"), ("a", "2020-01-01", "")])[0][1] == "2016-01-01"
+        valid_periods([("a", "2015-01-01", "2016-01-01"), ("a", "2020-01-01", "")])[0][1]
+        == "2016-01-01"
     )
     parts = {"law": "X", "section": "1"}
     known = {
-        "old": Known(place_of(parts | {"valid_from": "2001-01-01"})),
-        "new": Known(place_of(parts | {"valid_from": "2002-01-01"})),
+        "old": KnownDocument(place_of(parts | {"valid_from": "2001-01-01"})),
+        "new": KnownDocument(place_of(parts | {"valid_from": "2002-01-01"})),
     }
     assert close_versions(known)["old"].place.valid_to == "2001-12-31"
 

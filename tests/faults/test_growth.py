@@ -37,7 +37,7 @@ READERS: dict[str, Reader] = {
     "sentences": lambda text: mentions.sentence_ends(text, []),
     "refusal": lambda text: refusals.refusal_in([text], cites=False),
     "fragments": texts.fragments,
-    "nearest text": lambda text: texts.nearest(text, [("a", f"{text} b")]),
+    "nearest text": lambda text: texts.nearest_text(text, [("a", f"{text} b")]),
 }
 # repeated without end: each is the beginning of something that a reader looks for the end of
 HOSTILE = [

@@ -13,7 +13,7 @@ import pytest
 from assay import formats
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats import csv_gold, quepid, trec
-from assay.formats.spreadsheet import guarded, guarded_row, unguarded
+from assay.formats.spreadsheet import guard_cell, guarded_row, unguard_cell
 from assay.workbench.judging import next, pool
 
 EVIL = '=HYPERLINK("http://evil","x")'
@@ -80,7 +80,7 @@ def test_every_writer_of_tables_guards_its_cells() -> None:
         if any(writer in path.read_text() for writer in writers)
     ]
     assert len(written) > 5
-    assert [path.name for path in written if "guarded" not in path.read_text()] == []
+    assert [path.name for path in written if "guard" not in path.read_text()] == []
 
 
 def test_numbers_stay_numbers() -> None:
@@ -118,7 +118,7 @@ HIDDEN += [" =1", "\u00a0=1", "\ufeff=1", "\u200b=1", "\x0b=1", "' =1", "\t=1", 
 def test_no_way_to_divide_a_line_shows_a_formula(cell: str) -> None:
     """Quotes do not help: a program that divides at semicolons takes them for text."""
     line = io.StringIO(newline="")
-    csv.writer(line, lineterminator="\n").writerow(["q1", guarded(cell), "d"])
+    csv.writer(line, lineterminator="\n").writerow(["q1", guard_cell(cell), "d"])
     for separator in ",;\t":
         rows = csv.reader(io.StringIO(line.getvalue(), newline=""), delimiter=separator)
         for shown in [one for row in rows for one in row]:
@@ -126,10 +126,10 @@ def test_no_way_to_divide_a_line_shows_a_formula(cell: str) -> None:
                 "\u00a0\ufeff\u200b\u061c\u180e\u2800\u3164\ufe0f\U000e0020\x0b\t\r\n "
             )
             assert not seen.startswith(tuple("=+-@﹦"))
-    assert unguarded(guarded(cell)) == cell
-    assert unguarded(guarded(guarded(cell))) == guarded(cell)
+    assert unguard_cell(guard_cell(cell)) == cell
+    assert unguard_cell(guard_cell(guard_cell(cell))) == guard_cell(cell)
 
 
 def test_lists_of_points_are_left_alone() -> None:
     points = "The court held:\n- the levy is due; -5 % of it\n- no more"
-    assert guarded(points) == points
+    assert guard_cell(points) == points

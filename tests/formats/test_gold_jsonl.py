@@ -133,7 +133,7 @@ def test_numbers_of_rows() -> None:
         ([], 0), (["x"], 0), (["g007", "g2"], 7), (["g12", "g9", "ag99", "g99x", "g"], 12),
     ):  # fmt: skip
         assert gold_jsonl.highest_number(ids) == number
-    assert [gold_jsonl.numbered(n) for n in (1, 12, 1234)] == ["g001", "g012", "g1234"]
+    assert [gold_jsonl.row_id(n) for n in (1, 12, 1234)] == ["g001", "g012", "g1234"]
 
 
 def test_how_much_is_approved() -> None:
@@ -205,12 +205,12 @@ def test_a_file_that_would_not_change_is_left_alone(tmp_path: Path) -> None:
 def test_a_diff_has_one_line_around_each_change() -> None:
     old = b"".join(b"%d\n" % n for n in range(9))
     new = old.replace(b"4\n", b"x\n").removesuffix(b"8\n") + b"y"
-    assert gold_jsonl.diff(Path("/x/g.jsonl"), old, new) == (
+    assert gold_jsonl.unified_diff(Path("/x/g.jsonl"), old, new) == (
         "--- a/g.jsonl\n+++ b/g.jsonl\n"
         "@@ -4,3 +4,3 @@\n 3\n-4\n+x\n 5\n"
         "@@ -8,2 +8,2 @@\n 7\n-8\n+y\n"
     )
-    assert gold_jsonl.diff(Path("g"), old, old) == ""
+    assert gold_jsonl.unified_diff(Path("g"), old, old) == ""
 
 
 def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,13 +219,13 @@ def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(time, "sleep", lambda wait: (looks.append(wait), sleep(wait)))
     path = tmp_path / "deep" / "g.jsonl"
     lock = path.with_name(".g.jsonl.lock")
-    with gold_jsonl.locked(path):
+    with gold_jsonl.lock_gold_set(path):
         assert lock.read_text().startswith(f"process {os.getpid()} since 2")
         assert lock.read_text().endswith(" UTC")
         began = time.monotonic()
         with (
             pytest.raises(InputError, match="another process is writing this gold set") as error,
-            gold_jsonl.locked(path, wait=0.06),
+            gold_jsonl.lock_gold_set(path, wait=0.06),
         ):
             raise AssertionError
         assert time.monotonic() - began >= 0.06
@@ -235,16 +235,16 @@ def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path, monkeypatch: pytest.M
             f"It says: {lock.read_text()}. Wait for it to end, then try again."
         )
     assert not lock.exists()
-    with pytest.raises(KeyError), gold_jsonl.locked(path):
+    with pytest.raises(KeyError), gold_jsonl.lock_gold_set(path):
         raise KeyError
     assert not lock.exists()
-    with gold_jsonl.locked(path):
+    with gold_jsonl.lock_gold_set(path):
         lock.unlink()  # by somebody else
     assert gold_jsonl._read_holder(lock) == "nothing"
     lock.touch()
     assert gold_jsonl._read_holder(lock) == "nothing"
     lock.write_text("x" * 200)  # of a holder that was killed
-    with gold_jsonl.locked(path, wait=0):
+    with gold_jsonl.lock_gold_set(path, wait=0):
         assert lock.read_text().startswith(f"process {os.getpid()} since 2")
         assert lock.read_text().endswith(" UTC")
 
@@ -257,7 +257,7 @@ def test_what_killed_writers_left_goes_when_it_is_old(
     for name, age in ages.items():
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (10_000 - age,) * 2)
-    with gold_jsonl.locked(tmp_path / "g.jsonl"):
+    with gold_jsonl.lock_gold_set(tmp_path / "g.jsonl"):
         pass
     assert {each.name for each in tmp_path.iterdir()} == set(ages) - {".g.jsonl.abcdefgh"}
 
@@ -282,13 +282,13 @@ def test_a_full_disk_for_a_moment_leaves_no_lock_behind(
 
     with monkeypatch.context() as now:
         now.setattr(os, "write", full)
-        with gold_jsonl.locked(gold, wait=0):
+        with gold_jsonl.lock_gold_set(gold, wait=0):
             pass  # the note in the lock file is for people: without it the lock holds as well
     with monkeypatch.context() as now:
         now.setattr(os, "fstat", full)
-        with pytest.raises(InputError, match="cannot lock"), gold_jsonl.locked(gold, wait=0):
+        with pytest.raises(InputError, match="cannot lock"), gold_jsonl.lock_gold_set(gold, wait=0):
             pass
-    with gold_jsonl.locked(gold, wait=0):
+    with gold_jsonl.lock_gold_set(gold, wait=0):
         pass
 
 

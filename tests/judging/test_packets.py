@@ -14,7 +14,7 @@ import pytest
 
 from assay.core.types import Document
 from assay.formats.ballots import read_ballots
-from assay.formats.spreadsheet import guarded, unguarded
+from assay.formats.spreadsheet import guard_cell, unguard_cell
 from assay.judging.passages import LONGEST, MOST, passages
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.rubrics import Grade, Rubric
@@ -188,8 +188,8 @@ def test_a_table_is_safe_in_a_spreadsheet_and_comes_back(assay_cli: Assay, datas
 
 @pytest.mark.parametrize("cell", ["", "a", "=1", "'=1", "''=1", "'a", "-", "+3", "@x", "\t=1"])
 def test_guarding_a_cell_is_undone(cell: str) -> None:
-    assert not guarded(cell).startswith(("=", "+", "-", "@", "\t"))
-    assert unguarded(guarded(cell)) == cell
+    assert not guard_cell(cell).startswith(("=", "+", "-", "@", "\t"))
+    assert unguard_cell(guard_cell(cell)) == cell
 
 
 def test_every_word_of_the_page_is_a_word(assay_cli: Assay, dataset: Path) -> None:

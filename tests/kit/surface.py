@@ -37,7 +37,7 @@ from assay import formats
 from assay.api import verbs
 from assay.cli import app as command_line
 from assay.cli.options import BEFORE as OPTIONS_BEFORE
-from assay.core.plugins import Kind
+from assay.core.plugins import PluginKind
 from assay.mcp.server import build_server
 from kit.docs_pages import PAGES, blocks
 from kit.projects import Project
@@ -125,11 +125,11 @@ def _subclasses(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
         yield from _subclasses(part)
 
 
-def plugin_kinds(group: str = "") -> list[Kind]:
+def plugin_kinds(group: str = "") -> list[PluginKind]:
     """Every kind of plugin, or those of one entry-point group."""
     modules = [module for name, module in sys.modules.items() if name.startswith("assay.")]
     values = {id(value): value for module in modules for value in vars(module).values()}
-    kinds = [value for value in values.values() if isinstance(value, Kind)]
+    kinds = [value for value in values.values() if isinstance(value, PluginKind)]
     return [kind for kind in kinds if group in ("", kind.group)]
 
 

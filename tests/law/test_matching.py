@@ -14,7 +14,7 @@ from assay.law.en_names import place_name
 from assay.law.matching import (
     NOWHERE,
     CellText,
-    Known,
+    KnownDocument,
     Place,
     close_versions,
     hit_place,
@@ -95,7 +95,7 @@ def test_gaps_are_filled_from_the_locator_the_corpus_and_last_the_id() -> None:
         metadata={"moment": "9", "section": "110"},
         locator=Locator(section="110", moment="8", page=3),
     )
-    known = Known(place_of({"section": "110", "page": 7, "table": "t", "law": "Kuntalaki"}))
+    known = KnownDocument(place_of({"section": "110", "page": 7, "table": "t", "law": "Kuntalaki"}))
     place = hit_place(found, {found.doc_id: known}.get)
     assert (place.section, place.moment, place.page, place.table) == ("110", "9", "3", "t")
     assert (place.law_names, place.act_numbers) == ({"kuntalaki"}, {"410/2015"})
@@ -381,13 +381,13 @@ def test_cells_of_a_column() -> None:
     ("languages", "one"), [("fi fi", "fi"), ("fi sv", ""), ("", ""), ("he", "he")]
 )
 def test_the_language_of_a_corpus_is_that_of_all(languages: str, one: str) -> None:
-    documents = [Known(place=Place(), language=each) for each in languages.split()]
+    documents = [KnownDocument(place=Place(), language=each) for each in languages.split()]
     assert one_language(documents) == one
 
 
 def test_versions_end_where_the_next_begins() -> None:
-    def known(**more: Any) -> Known:
-        return Known(place_of({"law": "1/2000", "section": "5"} | more))
+    def known(**more: Any) -> KnownDocument:
+        return KnownDocument(place_of({"law": "1/2000", "section": "5"} | more))
 
     given = {
         "a": known(valid_from="2000-01-01"), "b": known(valid_from="2010-01-01"),

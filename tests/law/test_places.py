@@ -10,7 +10,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document, Hit, Locator
 from assay.evaluation.golden.checks import checks_of
 from assay.law.matching import (
-    Known,
+    KnownDocument,
     Place,
     hit_place,
     in_force,
@@ -81,7 +81,7 @@ def test_every_way_a_hit_says_where_it_stands(found: Hit) -> None:
 
 def test_a_lookup_in_the_corpus_places_a_bare_id() -> None:
     parts = {"law": "Kuntalaki", "section_num": 113, "section_suffix": None, "moment": "2"}
-    known = {"d7": Known(place_of(parts))}
+    known = {"d7": KnownDocument(place_of(parts))}
     assert matches(
         place_of({"law": "kuntalaki", "section": 113, "moment": 2}),
         hit_place(Hit(doc_id="d7"), known.get),

@@ -29,7 +29,7 @@ from assay.corpus.citations import (
 )
 from assay.corpus.disk import Corpus, Manifest
 from assay.corpus.importers.kinds import importer
-from assay.corpus.in_force import standings
+from assay.corpus.in_force import provision_statuses
 from assay.law.citation import Resolution
 from assay.law.parse import parse
 from assay.reports.wording import Sentences
@@ -462,7 +462,7 @@ def test_the_date_of_an_act_is_not_that_of_its_sections() -> None:
         }
     )
     manifest = SimpleNamespace(kind="finlex")
-    found = standings(cast(Corpus, SimpleNamespace(frame=frame.lazy(), manifest=manifest)))
+    found = provision_statuses(cast(Corpus, SimpleNamespace(frame=frame.lazy(), manifest=manifest)))
     assert [found.is_dated(row) for row in range(4)] == [False, False, True, True]
 
 

@@ -25,7 +25,7 @@ from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, ShownResult
 from assay.telemetry.recorder import Recorder, Recording
-from assay.telemetry.records import Redaction, names_rule, redact, redactor, shown
+from assay.telemetry.records import Redaction, names_rule, redact, redactor, shown_results
 
 
 @pytest.fixture
@@ -338,7 +338,7 @@ class TestDecorator:
 def test_ids_and_scores_of_other_libraries() -> None:
     uuid = UUID("12345678123456781234567812345678")
     given = [(uuid, np.float32(0.5)), ("b", Decimal("0.25")), uuid]
-    assert shown(given) == (
+    assert shown_results(given) == (
         ShownResult(str(uuid), 1, 0.5),
         ShownResult("b", 2, 0.25),
         ShownResult(str(uuid), 3),

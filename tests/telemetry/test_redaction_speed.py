@@ -15,7 +15,7 @@ from assay.telemetry.records import (
     MAX_QUERY,
     MAX_READ,
     redact,
-    redacted,
+    redact_search,
     redactor,
     search_from,
 )
@@ -51,7 +51,7 @@ def test_a_query_from_a_program_is_cut_as_any_other() -> None:
     [queued] = [record for record in recorder._queue if isinstance(record, SearchLog)]
     recorder._thread = None
     assert len(queued.query) == len(queued.error) == MAX_READ
-    kept = redacted(queued, ())
+    kept = redact_search(queued, ())
     assert (len(kept.query), len(kept.error)) == (MAX_QUERY, MAX_QUERY)
 
 
@@ -62,6 +62,6 @@ def test_an_address_at_the_cut_leaves_no_half(place: int, before: str) -> None:
     query = (before * MAX_QUERY)[: place - 1] + " anna.virtanen@court.fi " + "x" * MAX_QUERY
     search = search_from({"query": query, "error": query})
     for sent in (search, msgspec.structs.replace(search, query=query[:MAX_READ])):
-        kept = redacted(sent, redactor(["email"]))
+        kept = redact_search(sent, redactor(["email"]))
         assert "anna" not in kept.query + kept.error
         assert 0 < len(kept.query) <= MAX_QUERY

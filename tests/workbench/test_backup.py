@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 import assay
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.store import open_store
 from assay.store.records import SearchLog, ShownResult
 from kit.commands import Assay, Outcome
@@ -358,7 +358,7 @@ def test_a_backup_waits_for_whoever_writes_a_set(small: Assay, tmp_path: Path) -
     holding, ready = threading.Event(), threading.Event()
 
     def decide() -> None:
-        with locked(gold):
+        with lock_gold_set(gold):
             holding.set()
             ready.wait(5)
             gold.write_text(ROW + "# decided\n")

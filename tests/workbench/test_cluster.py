@@ -59,7 +59,7 @@ def test_score_of_a_saved_run(scheduler: Any, tmp_path: Path) -> None:
     score(ScoreRequest(dataset=DATASET, engine="bm25", corpus=corpus, output=first))
     here, there = tmp_path / "here.json", tmp_path / "there.json"
     score(ScoreRequest(dataset=DATASET, run=first, output=here))
-    with cluster.on(scheduler.scheduler_address):
+    with cluster.use_cluster(scheduler.scheduler_address):
         score(ScoreRequest(dataset=DATASET, run=first, output=there))
     assert without_times(here) == without_times(there)
 
@@ -88,7 +88,7 @@ def test_score_of_an_engine(
         for place in ("here", "there"):
             output = tmp_path / f"{name}-{place}.json"
             asked = msgspec.structs.replace(request, output=output)
-            with cluster.on(scheduler.scheduler_address if place == "there" else ""):
+            with cluster.use_cluster(scheduler.scheduler_address if place == "there" else ""):
                 scored = score(asked)
             made.append(without_times(output))
         assert bool(scored.failed) == (name == "mine")
@@ -110,7 +110,7 @@ def test_index_gives_the_same_vectors_when_a_worker_is_killed(
             killed.append(next(iter(workers.values())))
             os.kill(killed[0], signal.SIGKILL)
 
-    with cluster.on(scheduler.scheduler_address):
+    with cluster.use_cluster(scheduler.scheduler_address):
         workers = cluster._client.run(os.getpid)
         assert len(workers) == 2
         index_corpus("opinions", home=homes[1], tick=tick)
@@ -124,20 +124,22 @@ def test_index_gives_the_same_vectors_when_a_worker_is_killed(
 
 def test_a_worker_that_is_lost_has_its_work_done_by_another(scheduler: Any) -> None:
     scheduler.scale(2)
-    with cluster.on(scheduler.scheduler_address):
+    with cluster.use_cluster(scheduler.scheduler_address):
         cluster._client.wait_for_workers(2, timeout=60)
         workers = cluster._client.run(os.getpid)
         killer = threading.Timer(0.5, os.kill, (next(iter(workers.values())), signal.SIGKILL))
         killer.start()
-        done = list(cluster.each(slowly, ((n, n) for n in range(20)), 3))
+        done = list(cluster.map_on_cluster(slowly, ((n, n) for n in range(20)), 3))
         killer.join()
     assert done == [(n, n * 3) for n in range(20)]
 
 
 def test_what_all_parts_share_is_not_lost_with_the_worker_that_had_it(tmp_path: Path) -> None:
     """There is one worker, which is started again."""
-    with cluster.on("local:1"):
-        done = list(cluster.each(dies_once, ((n, n) for n in range(4)), 3, tmp_path / "died"))
+    with cluster.use_cluster("local:1"):
+        done = list(
+            cluster.map_on_cluster(dies_once, ((n, n) for n in range(4)), 3, tmp_path / "died")
+        )
     assert done == [(n, n * 3) for n in range(4)]
     assert (tmp_path / "died").exists()
 
@@ -168,7 +170,7 @@ def test_run_of_a_configuration(
     made = []
     for name in ("here", "there"):
         monkeypatch.setenv("ASSAY_HOME", str(tmp_path / name))
-        with cluster.on(scheduler.scheduler_address if name == "there" else ""):
+        with cluster.use_cluster(scheduler.scheduler_address if name == "there" else ""):
             outcomes = run_all(read_config(file), file)
         assert not [outcome.error for outcome in outcomes if outcome.error]
         files = sorted((tmp_path / name / "results").glob("*.json"))
@@ -180,7 +182,7 @@ def test_run_of_a_configuration(
 def test_perturbation(scheduler: Any, tmp_path: Path) -> None:
     source = SAMPLES / "fi" / "questions_golden.json"
     perturb_gold(source, tmp_path / "here.json", kinds=(), seed=3)
-    with cluster.on(scheduler.scheduler_address):
+    with cluster.use_cluster(scheduler.scheduler_address):
         perturb_gold(source, tmp_path / "there.json", kinds=(), seed=3)
     here, there = (
         json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there")
@@ -203,7 +205,7 @@ def test_bootstrap(scheduler: Any, tmp_path: Path) -> None:
         store.add_feedback([feedback])
     made = []
     for name in ("here", "there"):
-        with cluster.on(scheduler.scheduler_address if name == "there" else ""):
+        with cluster.use_cluster(scheduler.scheduler_address if name == "there" else ""):
             path = tmp_path / name / "gold-set.jsonl"
             path.parent.mkdir()
             bootstrap(store, path, BootstrapOptions(), now=at)
@@ -222,17 +224,21 @@ def test_what_is_no_cluster_is_said(
 ) -> None:
     pytest.importorskip("distributed", reason="needs the package distributed")
     monkeypatch.setattr(cluster, "SECONDS", 1)
-    with pytest.raises((InputError, EngineError), match=said), cluster.on(address):
+    with pytest.raises((InputError, EngineError), match=said), cluster.use_cluster(address):
         pass
     assert not cluster.is_on()
 
 
 def test_two_processes_here(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs the package distributed")
-    with cluster.on("local:2"):
-        assert cluster.parts(range(10)) != [range(10)]
-        assert [answer for _, answer in cluster.each(abs, enumerate([-1, -2, -3]))] == [1, 2, 3]
-    assert cluster.parts(range(10)) == [range(10)]
+    with cluster.use_cluster("local:2"):
+        assert cluster.even_parts(range(10)) != [range(10)]
+        assert [answer for _, answer in cluster.map_on_cluster(abs, enumerate([-1, -2, -3]))] == [
+            1,
+            2,
+            3,
+        ]
+    assert cluster.even_parts(range(10)) == [range(10)]
 
 
 def test_processes_that_do_not_start_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,11 +248,14 @@ def test_processes_that_do_not_start_are_said(monkeypatch: pytest.MonkeyPatch) -
         raise RuntimeError("Nanny failed to start.")
 
     monkeypatch.setattr(distributed, "LocalCluster", dies)
-    with pytest.raises(EngineError, match="no workers at local:2: Nanny"), cluster.on("local:2"):
+    with (
+        pytest.raises(EngineError, match="no workers at local:2: Nanny"),
+        cluster.use_cluster("local:2"),
+    ):
         pass
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"assay-ir\[cluster\]"), cluster.on("local:2"):
+    with pytest.raises(InputError, match=r"assay-ir\[cluster\]"), cluster.use_cluster("local:2"):
         pass

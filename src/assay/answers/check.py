@@ -31,8 +31,8 @@ from assay.answers.records import (
     because,
 )
 from assay.answers.refusals import refusal_in
-from assay.answers.sources import Context, Located, Sources, Target
-from assay.answers.texts import flat, fragments, nearest, stands_in, words
+from assay.answers.sources import CitationContext, CitationTarget, LocatedPassage, Sources
+from assay.answers.texts import fragments, letters_and_digits, nearest_text, stands_in, words
 from assay.core.errors import InputError
 from assay.core.results import (
     AnswerEntry,
@@ -64,19 +64,19 @@ FAULTS = {
 }
 
 
-class Checked(NamedTuple):
+class CheckedAnswer(NamedTuple):
     """An answer's findings and the reasons behind them."""
 
     entry: AnswerEntry
     notes: list[AnswerNote]
 
 
-class Resolved(NamedTuple):
+class ResolvedMention(NamedTuple):
     """A citation with what it leads to: the passages it means, and documents of the corpus."""
 
     mention: Mention
-    targets: list[Target]
-    passages: list[Located]
+    targets: list[CitationTarget]
+    passages: list[LocatedPassage]
     finding: CitationFinding
 
 
@@ -98,28 +98,28 @@ def refuse_oversized(answer: Answer) -> None:
     raise InputError(f"{answer.id!r} is too large to check: {what}", hint="Leave the row out.")
 
 
-def check(answer: Answer, sources: Sources, as_of: str = "") -> Checked:
+def check_answer(answer: Answer, sources: Sources, as_of: str = "") -> CheckedAnswer:
     """Check one answer against the passages it was given and the documents of a corpus."""
     refuse_oversized(answer)
-    return _Check(answer, sources, as_of or answer.as_of).run()
+    return _AnswerCheck(answer, sources, as_of or answer.as_of).run()
 
 
-class _Check:
+class _AnswerCheck:
     def __init__(self, answer: Answer, sources: Sources, as_of: str) -> None:
         self.answer, self.sources, self.as_of = answer, sources, as_of
         self.text = answer.answer
         self.language = language_of(self.text, answer.language)
         self.passages = [sources.locate(one) for one in answer.passages or ()]
-        self.flat_passages = [flat(one.passage.text) for one in self.passages]
+        self.flat_passages = [letters_and_digits(one.passage.text) for one in self.passages]
         self.notes: list[AnswerNote] = []
         given = dict.fromkeys(one.place.law for one in self.passages if one.place)
         self.given_laws = list(given)
         places = [one.place for one in self.passages if one.place]
         cited = {place.section: place.law for place in places}
-        self.context = Context(given=self.given_laws, cited=cited)
-        self._asked: list[tuple[Citation, Target]] | None = None
+        self.context = CitationContext(given=self.given_laws, cited=cited)
+        self._asked: list[tuple[Citation, CitationTarget]] | None = None
 
-    def run(self) -> Checked:
+    def run(self) -> CheckedAnswer:
         quotes = find_quotes(self.text)
         ids = frozenset(one.passage.id for one in self.passages if one.passage.id)
         mentions = find_mentions(
@@ -145,7 +145,7 @@ class _Check:
             quotes=listed,
             figures=figures,
         )
-        return Checked(entry, self.notes)
+        return CheckedAnswer(entry, self.notes)
 
     def _note(
         self,
@@ -205,13 +205,13 @@ class _Check:
         self.context.laws.append(law)
         self.context.outside = False
 
-    def _resolve(self, mention: Mention, mentions: list[Mention]) -> Resolved:
+    def _resolve(self, mention: Mention, mentions: list[Mention]) -> ResolvedMention:
         if mention.kind == "marker":
             return self._marker(mention)
         if not mention.citations:
             finding = self._finding(mention, [], "unreadable")
             self._note("exists", "unreadable", mention.start, mention.end, None)
-            return Resolved(mention, [], [], finding)
+            return ResolvedMention(mention, [], [], finding)
         targets = [self.sources.target(one, self.context) for one in mention.citations]
         for target in targets:
             if target.law:
@@ -219,10 +219,12 @@ class _Check:
                 if target.place:
                     self.context.cited[target.place.section] = target.law
                 self.context.last = target.place if target.place and target.place.section else None
-        passages = [one for one in self.passages if any(_covers(one, t) for t in targets)]
+        passages = [one for one in self.passages if any(_is_passage_at(one, t) for t in targets)]
         return self._prose(mention, targets, passages)
 
-    def _by_surname(self, quotes: list[Quote], resolved: list[Resolved]) -> list[Resolved]:
+    def _by_surname(
+        self, quotes: list[Quote], resolved: list[ResolvedMention]
+    ) -> list[ResolvedMention]:
         """Letters that an answer calls by a name alone ("the Flood letter"), where a passage or a
         letter cited elsewhere is called so."""
         letters = self.sources.resolver.letters
@@ -239,12 +241,12 @@ class _Check:
             called = [row for row in rows if letters.is_addressed_to(row, match["name"])]
             if called:
                 mention = Mention(start=start, end=end, kind="prose")
-                targets = [Target(exists="found", rows=(called[0],), name="agrees")]
+                targets = [CitationTarget(exists="found", rows=(called[0],), name="agrees")]
                 passages = [one for one in self.passages if called[0] in one.rows]
                 found.append(self._prose(mention, targets, passages))
         return found
 
-    def _marker(self, mention: Mention) -> Resolved:
+    def _marker(self, mention: Mention) -> ResolvedMention:
         known = self.answer.passages is not None
         wanted = [number for number in mention.numbers if 1 <= number <= len(self.passages)]
         wanted += [n for n, one in enumerate(self.passages, 1) if one.passage.id in mention.ids]
@@ -270,14 +272,18 @@ class _Check:
             retrieved="retrieved" if passages and exists == "found" else "neither",
             in_force=in_force,
         )
-        return Resolved(mention, [Target(exists=exists, rows=tuple(rows))], passages, finding)
+        return ResolvedMention(
+            mention, [CitationTarget(exists=exists, rows=tuple(rows))], passages, finding
+        )
 
-    def _in_force(self, passages: list[Located]) -> tuple[InForce, Reason | None]:
+    def _in_force(self, passages: list[LocatedPassage]) -> tuple[InForce, Reason | None]:
         """One passage of several that is not in force is enough to say so."""
         answers = [self.sources.in_force(sorted(one.rows), self.as_of) for one in passages]
         return min(answers, key=lambda one: _FORCE_ORDER.index(one[0]), default=("unknown", None))
 
-    def _prose(self, mention: Mention, targets: list[Target], passages: list[Located]) -> Resolved:
+    def _prose(
+        self, mention: Mention, targets: list[CitationTarget], passages: list[LocatedPassage]
+    ) -> ResolvedMention:
         start, end = self._with_addressee(mention, targets)
         exists = min((one.exists for one in targets), key=_EXISTS_ORDER.index)
         name: NameCheck = min((one.name for one in targets), key=_NAME_ORDER.index)
@@ -314,9 +320,9 @@ class _Check:
             retrieved=self._retrieved(mention, targets, passages),
             in_force=in_force,
         )
-        return Resolved(mention, targets, passages, finding)
+        return ResolvedMention(mention, targets, passages, finding)
 
-    def _with_addressee(self, mention: Mention, targets: list[Target]) -> tuple[int, int]:
+    def _with_addressee(self, mention: Mention, targets: list[CitationTarget]) -> tuple[int, int]:
         """The span of a letter with the name right before its number, where that is whom it was
         written to: "Neandross (A-21-039)"."""
         head = self.text[max(0, mention.start - 40) : mention.start]
@@ -331,7 +337,7 @@ class _Check:
         return mention.start - len(head) + name.start(), mention.end + closes
 
     def _time(
-        self, targets: list[Target], pinpoint: str, exists: str
+        self, targets: list[CitationTarget], pinpoint: str, exists: str
     ) -> tuple[InForce, Reason | None]:
         if exists not in ("found", "ambiguous") or pinpoint == "missing":
             return "unknown", None
@@ -340,7 +346,7 @@ class _Check:
         answers = [self.sources.in_force(one.rows, self.as_of) for one in targets]
         return min(answers, key=lambda one: _FORCE_ORDER.index(one[0]), default=("unknown", None))
 
-    def _other_act(self, targets: list[Target]) -> tuple[NameCheck, Reason | None]:
+    def _other_act(self, targets: list[CitationTarget]) -> tuple[NameCheck, Reason | None]:
         """A section that the named act does not have, and that a passage of another act is: the
         name is wrong."""
         for target in targets:
@@ -354,7 +360,7 @@ class _Check:
                     return "differs", because("section_of", law=named, other=other)
         return "not_given", None
 
-    def _names_beside_markers(self, resolved: list[Resolved]) -> list[Resolved]:
+    def _names_beside_markers(self, resolved: list[ResolvedMention]) -> list[ResolvedMention]:
         """The citations in their order. One that was not retrieved, right before a marker of a
         passage that is the same section of another act, misnames the act."""
         changed = []
@@ -380,7 +386,7 @@ class _Check:
             changed.append(one)
         return changed
 
-    def _same_section(self, targets: list[Target], passages: list[Located]) -> bool:
+    def _same_section(self, targets: list[CitationTarget], passages: list[LocatedPassage]) -> bool:
         return any(
             target.place is not None
             and target.place.section
@@ -392,7 +398,7 @@ class _Check:
         )
 
     def _retrieved(
-        self, mention: Mention, targets: list[Target], passages: list[Located]
+        self, mention: Mention, targets: list[CitationTarget], passages: list[LocatedPassage]
     ) -> Retrieved:
         if passages:
             return "retrieved"
@@ -408,7 +414,7 @@ class _Check:
             one.normal if "code" in one.parts or "authority" in one.parts else ""
             for one in mention.citations
         ]
-        wanted = [flat(name) for name in names if len(flat(name)) > 7]
+        wanted = [letters_and_digits(name) for name in names if len(letters_and_digits(name)) > 7]
         unknown = [
             text
             for text, one in zip(self.flat_passages, self.passages, strict=True)
@@ -416,14 +422,14 @@ class _Check:
         ]
         return bool(texts) and any(name in text for name in wanted for text in unknown)
 
-    def _is_asked(self, mention: Mention, targets: list[Target]) -> bool:
+    def _is_asked(self, mention: Mention, targets: list[CitationTarget]) -> bool:
         question = self.answer.question
         if not question:
             return False
         if self._asked is None:
             scheme = msgspec.structs.replace(self.sources.scheme, language="")
             self._asked = [
-                (one, self.sources.target(one, Context(given=self.given_laws)))
+                (one, self.sources.target(one, CitationContext(given=self.given_laws)))
                 for one in parse(question[:LONGEST], first=self.language, scheme=scheme)
             ]
         normals = {one.normal for one in mention.citations}
@@ -435,8 +441,11 @@ class _Check:
                     return True
                 if set(asked.rows) & set(target.rows):
                     return True
-        whole = flat(question)
-        return any(len(flat(name)) > 7 and flat(name) in whole for name in normals)
+        whole = letters_and_digits(question)
+        return any(
+            len(letters_and_digits(name)) > 7 and letters_and_digits(name) in whole
+            for name in normals
+        )
 
     def _finding(self, mention: Mention, targets: list[str], exists: Exists) -> CitationFinding:
         return CitationFinding(
@@ -450,12 +459,14 @@ class _Check:
 
     # ── quotations ──
 
-    def _quote(self, quote: Quote, resolved: list[Resolved], ends: list[int]) -> QuoteFinding:
-        pieces = [flat(piece) for piece in fragments(quote.text)]
+    def _quote(
+        self, quote: Quote, resolved: list[ResolvedMention], ends: list[int]
+    ) -> QuoteFinding:
+        pieces = [letters_and_digits(piece) for piece in fragments(quote.text)]
         if len(words(quote.text)) < SHORTEST_QUOTE or not pieces:
             return self._quoted(quote, "too_short")
         right: QuoteStatus = "ellipsis" if len(pieces) > 1 or _is_cut(quote.text) else "verbatim"
-        cited = _of_sentence(resolved, ends, quote.start, quote.end)
+        cited = _mentions_of_sentence(resolved, ends, quote.start, quote.end)
         for source, text in self._texts(cited):
             if stands_in(pieces, text):
                 return self._quoted(quote, right, source)
@@ -474,12 +485,12 @@ class _Check:
         self,
         quote: Quote,
         pieces: list[str],
-        cited: list[Resolved],
-        resolved: list[Resolved],
+        cited: list[ResolvedMention],
+        resolved: list[ResolvedMention],
         right: QuoteStatus,
         checkable: bool,
     ) -> QuoteFinding:
-        best = nearest(
+        best = nearest_text(
             quote.text,
             (*self._raw_texts(cited), *self._raw_passages(), *self._raw_texts(resolved)),
         )
@@ -515,11 +526,11 @@ class _Check:
             diff=diff,
         )
 
-    def _texts(self, cited: list[Resolved]) -> Iterator[tuple[str, str]]:
+    def _texts(self, cited: list[ResolvedMention]) -> Iterator[tuple[str, str]]:
         """The flat texts that citations lead to, with the id of each."""
         for one in cited:
             for passage in one.passages:
-                yield passage.passage.id or "passage", flat(passage.passage.text)
+                yield passage.passage.id or "passage", letters_and_digits(passage.passage.text)
             for target in one.targets:
                 if len(target.rows) > 1:
                     whole = "".join(self.sources.flat(row) for row in target.rows[:60])
@@ -536,7 +547,7 @@ class _Check:
             for row in sorted(one.rows):
                 yield self.sources.id_of(row), self.sources.flat(row)
 
-    def _raw_texts(self, cited: list[Resolved]) -> Iterator[tuple[str, str]]:
+    def _raw_texts(self, cited: list[ResolvedMention]) -> Iterator[tuple[str, str]]:
         for one in cited:
             for passage in one.passages:
                 yield passage.passage.id, passage.passage.text
@@ -551,7 +562,7 @@ class _Check:
     # ── figures ──
 
     def _figures(
-        self, quotes: list[Quote], resolved: list[Resolved], ends: list[int]
+        self, quotes: list[Quote], resolved: list[ResolvedMention], ends: list[int]
     ) -> Iterator[FigureFinding]:
         spans = sorted(
             [(quote.start, quote.end) for quote in quotes]
@@ -563,7 +574,7 @@ class _Check:
         if not resolved:
             return
         for figure in figures_in("".join(plain)):
-            cited = _of_sentence(resolved, ends, figure.start, figure.end)
+            cited = _mentions_of_sentence(resolved, ends, figure.start, figure.end)
             texts = list(self._figure_texts(cited))
             # a sentence that cites nothing goes on from the citation before it
             before = cited or [one for one in resolved if one.finding.end <= figure.start][-1:]
@@ -584,7 +595,7 @@ class _Check:
         question = self.answer.question
         return bool(question) and supports(values_in(question[:LONGEST]), figure)
 
-    def _figure_texts(self, cited: list[Resolved]) -> Iterator[str]:
+    def _figure_texts(self, cited: list[ResolvedMention]) -> Iterator[str]:
         """The texts that a figure may stand in: the passages cited, those of the same document, and
         the document itself where no passage of it was given."""
         rows = {row for one in cited for target in one.targets for row in target.rows}
@@ -622,7 +633,7 @@ def _is_cut(text: str) -> bool:
     return bool(re.search(r"…|\.\s?\.\s?\.", text))
 
 
-def _covers(passage: Located, target: Target) -> bool:
+def _is_passage_at(passage: LocatedPassage, target: CitationTarget) -> bool:
     """Whether a passage lies in the place that is cited, or around it."""
     if target.place is not None and passage.place is not None:
         if target.exists == "not_found" or target.place.meets(passage.place):
@@ -632,7 +643,9 @@ def _covers(passage: Located, target: Target) -> bool:
     return bool(passage.rows & set(target.rows))
 
 
-def _of_sentence(resolved: list[Resolved], ends: list[int], start: int, end: int) -> list[Resolved]:
+def _mentions_of_sentence(
+    resolved: list[ResolvedMention], ends: list[int], start: int, end: int
+) -> list[ResolvedMention]:
     """The citations of the sentence that a stretch of text stands in."""
     first = bisect_right(ends, start)
     low = ends[first - 1] if first else 0

@@ -89,7 +89,7 @@ def unchecked_of(entries: Iterable[AnswerEntry]) -> dict[str, int]:
     return {reason: count for reason, count in sorted(counts.items()) if count}
 
 
-def summary(
+def summarize_answers(
     entries: Sequence[AnswerEntry],
     authorities: Sequence[AuthorityEntry] = (),
     questions: Mapping[str, str] | None = None,
@@ -153,7 +153,7 @@ def authority_of(
     )
 
 
-def abstention(
+def abstention_counts(
     entries: Iterable[AnswerEntry], authorities: Iterable[AuthorityEntry]
 ) -> dict[str, int]:
     """Answered or refused, by whether the question can be answered from the corpus."""
@@ -208,7 +208,7 @@ class AnswerChange(msgspec.Struct, frozen=True, kw_only=True):
     moved: dict[str, float] = {}  # the answers that changed most
 
 
-def compare(a: AnswerResults, b: AnswerResults) -> list[AnswerChange]:
+def compare_answers(a: AnswerResults, b: AnswerResults) -> list[AnswerChange]:
     """Every measure of two runs, paired by answer, with the answers to one question averaged first;
     a measure that fewer than two questions have in both runs is left out."""
     changes = []

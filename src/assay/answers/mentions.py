@@ -59,14 +59,14 @@ def find_quotes(text: str) -> list[Quote]:
         at = mark.end()
         if any(start <= mark.start() < end for start, end in blocks[:200]):
             continue
-        end = _closing(text, mark.start())
+        end = _closing_mark(text, mark.start())
         if end > at:
             found.append(Quote(text[at:end], at, end))
             at = end + 1
     return sorted(found, key=lambda quote: quote.start)
 
 
-def _closing(text: str, opening: int) -> int:
+def _closing_mark(text: str, opening: int) -> int:
     """Where the mark that closes a quotation stands; -1 where none does. Inside a word a mark is
     part of it (תשי"ד), and so is one after a digit (5")."""
     before, after = text[opening - 1 : opening], text[opening + 1 : opening + 2]
@@ -162,10 +162,12 @@ def find_mentions(
 ) -> list[Mention]:
     """Every citation of an answer in its order. References inside a quotation's own words are left
     out; `ids` are those of the passages, which a marker may name."""
-    plain, places = _unadorned(_masked(text, [(quote.start, quote.end) for quote in quotes]))
+    plain, places = _without_emphasis(
+        _with_spans_blanked(text, [(quote.start, quote.end) for quote in quotes])
+    )
     markers = list(_markers(plain, ids))
-    plain = _masked(plain, [(one.start, one.end) for one in markers])
-    prose = _prose(plain, language, scheme)
+    plain = _with_spans_blanked(plain, [(one.start, one.end) for one in markers])
+    prose = _prose_citations(plain, language, scheme)
     taken = sorted((one.start, one.end) for one in (*markers, *prose))
     covered = bytearray(len(plain) + 1)
     for start, end in taken:
@@ -187,7 +189,7 @@ def find_mentions(
 _ADORNMENT = re.compile("[*\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 
 
-def _unadorned(text: str) -> tuple[str, Sequence[int]]:
+def _without_emphasis(text: str) -> tuple[str, Sequence[int]]:
     """A text without emphasis (**Act**) and the invisible marks of direction, which stand in the
     midst of citations, and the place in the answer of each character that is left."""
     if not _ADORNMENT.search(text):
@@ -200,7 +202,7 @@ def _unadorned(text: str) -> tuple[str, Sequence[int]]:
     return _ADORNMENT.sub("", text), [*places, *range(at, len(text))]
 
 
-def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+def _with_spans_blanked(text: str, spans: list[tuple[int, int]]) -> str:
     pieces, at = [], 0
     for start, end in sorted(spans):
         if start >= at:
@@ -213,7 +215,7 @@ def _markers(text: str, ids: frozenset[str]) -> Iterator[Mention]:
     """Markers by number or id. Where ids of passages are named, one of their shape that no passage
     has is a marker too."""
     found = list(_MARKER.finditer(text))
-    shapes = {_shape(match["id"]) for match in found if match["id"] in ids} - {"0"}
+    shapes = {_id_shape(match["id"]) for match in found if match["id"] in ids} - {"0"}
     paragraph = len(text)  # where the last paragraph of a judgment ends
     for match in found:
         start, end = match.span()
@@ -222,22 +224,22 @@ def _markers(text: str, ids: frozenset[str]) -> Iterator[Mention]:
         if listed and (goes_on or _JUDGMENT.search(text, max(0, start - 20), start)):
             paragraph = end
         elif listed:
-            yield Mention(start=start, end=end, kind="marker", numbers=_numbers(listed))
+            yield Mention(start=start, end=end, kind="marker", numbers=_marker_numbers(listed))
         elif named := _ids_in(match["id"], ids):
             yield Mention(start=start, end=end, kind="marker", ids=named)
-        elif _DIGIT.search(match["id"]) and _shape(match["id"]) in shapes:
+        elif _DIGIT.search(match["id"]) and _id_shape(match["id"]) in shapes:
             yield Mention(start=start, end=end, kind="marker", ids=(match["id"],))
 
 
 _DIGIT = re.compile(r"\d")
 
 
-def _shape(id: str) -> str:
+def _id_shape(id: str) -> str:
     """An id with its numbers and words made alike: `a_b:1:1` is of the shape of `c_d:77:2`."""
     return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", id))
 
 
-def _numbers(listed: str) -> tuple[int, ...]:
+def _marker_numbers(listed: str) -> tuple[int, ...]:
     numbers: list[int] = []
     for piece in re.split(r"[,;]", listed.replace("^", "")):
         if row := _RANGE.fullmatch(piece.strip()):
@@ -289,14 +291,14 @@ _AFTER_ACT = re.compile(r",?\s+\(?$")
 _BEFORE_ACT = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?$")
 
 
-def _prose(text: str, language: str, scheme: Scheme) -> list[Mention]:
+def _prose_citations(text: str, language: str, scheme: Scheme) -> list[Mention]:
     outside = list(authorities(text, language))
-    masked = _masked(text, [(one.start, one.end) for one in outside])
+    masked = _with_spans_blanked(text, [(one.start, one.end) for one in outside])
     any_language = msgspec.structs.replace(scheme, language="")
     read = parse(masked, first=language or scheme.language, scheme=any_language)
-    groups = _grouped(masked, [one for one in read if _is_wanted(masked, one)])
+    groups = _group_lists(masked, [one for one in read if _is_wanted(masked, one)])
     found = [_mention(masked, group) for group in groups]
-    found += [_outside(one) for one in outside]
+    found += [_is_outside_law(one) for one in outside]
     found.sort(key=lambda one: one.start)
     found = _with_short_forms(masked, found, language)
     return _with_acts(text, found)
@@ -308,23 +310,23 @@ def _is_wanted(text: str, citation: Citation) -> bool:
     return bool(citation.text.strip(MASK).strip())
 
 
-def _outside(citation: Citation) -> Mention:
+def _is_outside_law(citation: Citation) -> Mention:
     return Mention(start=citation.start, end=citation.end, kind="prose", citations=(citation,))
 
 
-def _grouped(text: str, citations: list[Citation]) -> list[list[Citation]]:
+def _group_lists(text: str, citations: list[Citation]) -> list[list[Citation]]:
     """Citations that are one list of sections, together: "130 §:n 1 tai 3 kohdan"."""
     groups: list[list[Citation]] = []
     for one in citations:
         before = groups[-1][-1] if groups else None
-        if before is not None and _continues(text, before, one):
+        if before is not None and _continues_list(text, before, one):
             groups[-1].append(one)
         else:
             groups.append([one])
     return groups
 
 
-def _continues(text: str, before: Citation, one: Citation) -> bool:
+def _continues_list(text: str, before: Citation, one: Citation) -> bool:
     if before.language != one.language or before.kind != one.kind or one.start < before.end:
         return False
     between = text[before.end : one.start]
@@ -409,7 +411,7 @@ def _with_short_forms(text: str, mentions: list[Mention], language: str) -> list
         if inside and (names_act or "code" not in short.parts):
             continue
         if all(short.start <= one.start and one.end <= short.end for one in inside):
-            found[low:high] = [_outside(short)]
+            found[low:high] = [_is_outside_law(short)]
     return found
 
 

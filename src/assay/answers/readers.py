@@ -68,18 +68,18 @@ def read_answers(path: Path, mapping: Mapping[str, str] | None = None) -> ReadAn
             raise InputError(
                 f"unknown column {target!r} in the mapping", hint=f"Known: {', '.join(COLUMNS)}."
             )
-    rows = [(where, _flattened(row)) for where, row in _rows(path)]
+    rows = [(where, _flat_columns(row)) for where, row in _rows(path)]
     if not rows:
         raise empty_file(path)
     columns = _columns([row for _, row in rows], mapping, path)
     answers = [_answer(row, columns, number, where) for number, (where, row) in enumerate(rows, 1)]
-    _refuse_twice(answers, [where for where, _ in rows])
+    _refuse_repeated_ids(answers, [where for where, _ in rows])
     return ReadAnswers(answers, columns)
 
 
 def answer_of(row: Row) -> Answer:
     """One answer from a mapping with the columns of any of the formats."""
-    flat = _flattened(_unfolded(row))
+    flat = _flat_columns(_row_of_messages(row))
     return _answer(flat, _columns([flat], {}, Path("answer")), 1, "the answer")
 
 
@@ -96,7 +96,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
             yield f"{path}:{number}", _row(value, f"{path}:{number}")
         return
     value = read_json(path)
-    listed = _listed(value)
+    listed = _rows_of_document(value)
     if listed is None:
         raise InputError(
             "not a list of answers",
@@ -107,7 +107,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
         yield f"{path}: row {number + 1}", _row(one, f"{path}: row {number + 1}")
 
 
-def _listed(value: Any) -> list[Any] | None:
+def _rows_of_document(value: Any) -> list[Any] | None:
     """The rows of a JSON document: a list, under the key of some tool, or its columns side by
     side as ragas and pandas write them."""
     if isinstance(value, list):
@@ -124,7 +124,7 @@ def _listed(value: Any) -> list[Any] | None:
         "data",
         "rows",
     ):
-        if key in value and (listed := _listed(value[key])) is not None:
+        if key in value and (listed := _rows_of_document(value[key])) is not None:
             return listed
     columns = [column for column in value.values() if isinstance(column, list)]
     if columns and len(columns) == len(value) and len({len(column) for column in columns}) == 1:
@@ -166,10 +166,10 @@ def _row(value: Any, where: str) -> Row:
         raise InputError(
             f"expected an object with an answer, got {type(value).__name__}", where=where
         )
-    return _unfolded(value)
+    return _row_of_messages(value)
 
 
-def _unfolded(row: Row) -> Row:
+def _row_of_messages(row: Row) -> Row:
     """A row of chat messages as one with a question and an answer: the last of each; what tools and
     the system said before is no passage."""
     messages = row.get("messages")
@@ -190,12 +190,12 @@ def _message_text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _flattened(row: Row, prefix: str = "", depth: int = 0) -> Row:
+def _flat_columns(row: Row, prefix: str = "", depth: int = 0) -> Row:
     flat: Row = {}
     for key, value in row.items():
         name = f"{prefix}{key}"
         if isinstance(value, dict) and depth < _DEEPEST:
-            flat |= _flattened(value, f"{name}.", depth + 1)
+            flat |= _flat_columns(value, f"{name}.", depth + 1)
         flat[name] = value
     return flat
 
@@ -218,7 +218,7 @@ def _columns(rows: list[Row], mapping: Mapping[str, str], path: Path) -> dict[st
                 )
             columns[field] = mapping[field]
             continue
-        guessed = [name for name in names if name in present and _fits(field, name, rows)]
+        guessed = [name for name in names if name in present and _can_be_field(field, name, rows)]
         if guessed:
             columns[field] = guessed[0]
     if "answer" not in columns:
@@ -233,7 +233,7 @@ def _columns(rows: list[Row], mapping: Mapping[str, str], path: Path) -> dict[st
 _TYPES: dict[str, tuple[type, ...]] = {"answer": (str, list), "retrieved": (str, list, dict)}
 
 
-def _fits(field: str, name: str, rows: list[Row]) -> bool:
+def _can_be_field(field: str, name: str, rows: list[Row]) -> bool:
     """Whether the values of a column can be a field: a nested object is no text. A few others are
     bad rows, which are told one by one."""
     values = [row[name] for row in rows[:50] if row.get(name) not in (None, "")]
@@ -305,14 +305,14 @@ def _passage(value: Any, where: str, column: str) -> Passage:
         return Passage(id=value) if column == "references" else Passage(text=value)
     if not isinstance(value, dict):
         raise InputError(f"expected passages as texts or objects in {column!r}", where=where)
-    flat = _flattened(value)
+    flat = _flat_columns(value)
     text = next((flat[key] for key in _TEXT_KEYS if isinstance(flat.get(key), str)), "")
     names = (*_ID_KEYS, *(f"metadata.{key}" for key in _ID_KEYS))
     name = next((flat[key] for key in names if isinstance(flat.get(key), str | int)), "")
     return Passage(id=str(name), text=text)
 
 
-def _refuse_twice(answers: list[Answer], places: list[str]) -> None:
+def _refuse_repeated_ids(answers: list[Answer], places: list[str]) -> None:
     seen: dict[str, str] = {}
     for answer, where in zip(answers, places, strict=True):
         if answer.id in seen:

@@ -15,13 +15,13 @@ import msgspec
 import polars as pl
 
 from assay.answers.records import Passage, Reason, because
-from assay.answers.texts import flat, stands_in
+from assay.answers.texts import letters_and_digits, stands_in
 from assay.core.errors import AssayError
 from assay.core.results import Exists, InForce, NameCheck, Pinpoint
 from assay.corpus.citations import ACT_NUMBER, ProvisionPlace, Resolver, resolver_of
 from assay.corpus.disk import Corpus
 from assay.corpus.importers.kinds import importer
-from assay.corpus.in_force import Standings, standings_of, today
+from assay.corpus.in_force import ProvisionStatuses, statuses_of_open_corpus, today
 from assay.language.detect import detect
 from assay.law.citation import PLAIN, Citation, Scheme
 from assay.law.he import ONLY, THE_LAW, THIS
@@ -34,7 +34,7 @@ _REPORTED = re.compile(r"\d+ [A-Z]+ Ops\. \d+$")
 _KEPT_TEXTS = 400  # documents whose text is kept for the next answer
 
 
-class Place(NamedTuple):
+class Provision(NamedTuple):
     """A place in a law: `path` is the moment or the brackets below the section."""
 
     law: str
@@ -43,7 +43,7 @@ class Place(NamedTuple):
     section: str
     path: tuple[str, ...] = ()
 
-    def meets(self, other: Place) -> bool:
+    def meets(self, other: Provision) -> bool:
         """Whether one of two places lies in the other."""
         same = (self.law, self.schedule, self.section) == (other.law, other.schedule, other.section)
         chapters = not self.chapter or not other.chapter or self.chapter == other.chapter
@@ -51,14 +51,14 @@ class Place(NamedTuple):
         return same and chapters and self.path[:shorter] == other.path[:shorter]
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class CitationTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where one citation leads: documents (rows of the corpus), the place it names, the checks that
     need the corpus alone, and the reason behind each of them."""
 
     exists: Exists = "outside"
     rows: tuple[int, ...] = ()
     law: str = ""
-    place: Place | None = None
+    place: Provision | None = None
     pinpoint: Pinpoint = "not_given"
     name: NameCheck = "not_given"
     repealed: bool = False  # the text says so of the item that is cited
@@ -66,25 +66,25 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[str, ...] = ()
 
 
-class Located(msgspec.Struct, frozen=True, kw_only=True):
+class LocatedPassage(msgspec.Struct, frozen=True, kw_only=True):
     """A passage with its documents and its place; neither where the corpus does not know it."""
 
     passage: Passage
     rows: frozenset[int] = frozenset()
-    place: Place | None = None
+    place: Provision | None = None
 
     @property
     def is_known(self) -> bool:
         return bool(self.rows)
 
 
-class Context(msgspec.Struct):
+class CitationContext(msgspec.Struct):
     """What a citation that leaves out its law can mean: the laws named before it, the latest last,
     those of the passages, and the place cited last."""
 
     laws: list[str] = []
     given: list[str] = []
-    last: Place | None = None  # the place cited last
+    last: Provision | None = None  # the place cited last
     outside: bool = False  # the law named last is not in the corpus
     cited: dict[str, str] = {}  # by section that was cited or given, its law
 
@@ -101,7 +101,7 @@ class Sources:
         self.resolver: Resolver = resolver_of(folder) if corpus is not None else Resolver()
         self._folder = folder
         self._texts: OrderedDict[int, tuple[str, str]] = OrderedDict()
-        self._located: OrderedDict[str, tuple[frozenset[int], Place | None]] = OrderedDict()
+        self._located: OrderedDict[str, tuple[frozenset[int], Provision | None]] = OrderedDict()
         self._searched: OrderedDict[str, int | None] = OrderedDict()
         self._chapters_of: dict[str, frozenset[str]] = {}
         self._whole_series = corpus is not None and _declares_series(corpus)
@@ -121,8 +121,8 @@ class Sources:
         return frozenset(page[0] for page in pages if page)
 
     @property
-    def standings(self) -> Standings:
-        return standings_of(self._folder)
+    def standings(self) -> ProvisionStatuses:
+        return statuses_of_open_corpus(self._folder)
 
     def id_of(self, row: int) -> str:
         return self.corpus.at(row).id if self.corpus is not None else ""
@@ -137,18 +137,18 @@ class Sources:
         if row not in self._texts and self.corpus is not None:
             document = self.corpus.at(row)
             whole = "\n".join((document.fields.get("intro", ""), document.text)).strip()
-            self._texts[row] = (whole, flat(whole))
+            self._texts[row] = (whole, letters_and_digits(whole))
             if len(self._texts) > _KEPT_TEXTS:
                 self._texts.popitem(last=False)
         return self._texts[row]
 
     # ── passages ──
 
-    def locate(self, passage: Passage) -> Located:
+    def locate(self, passage: Passage) -> LocatedPassage:
         """Where a passage stands in the corpus, by its id (that of a document, an alias, act and
         section with colons, or a citation), else by its text, where that is a document's."""
         if self.corpus is None:
-            return Located(passage=passage)
+            return LocatedPassage(passage=passage)
         rows: frozenset[int] = frozenset()
         place = None
         if passage.id:
@@ -160,7 +160,7 @@ class Sources:
         if not rows and (same := self._by_text.get(_digest(passage.text))):
             rows = frozenset(same)
             place = self._place_of(same[0]) if len(same) == 1 else None
-        return Located(passage=passage, rows=rows, place=place)
+        return LocatedPassage(passage=passage, rows=rows, place=place)
 
     @cached_property
     def _by_text(self) -> dict[bytes, list[int]]:
@@ -172,7 +172,7 @@ class Sources:
                 found.setdefault(_digest(text), []).append(row)
         return found
 
-    def _locate(self, doc_id: str) -> tuple[frozenset[int], Place | None]:
+    def _locate(self, doc_id: str) -> tuple[frozenset[int], Provision | None]:
         assert self.corpus is not None
         row = self.corpus.row(doc_id)
         if row is not None:
@@ -190,19 +190,19 @@ class Sources:
         for citation in parse(
             doc_id, scheme=_any_language(self.scheme), first=self.scheme.language
         ):
-            target = self.target(citation, Context(laws=laws))
+            target = self.target(citation, CitationContext(laws=laws))
             if target.rows:
                 return frozenset(target.rows), target.place
         return frozenset(), None
 
-    def _place_of(self, row: int) -> Place | None:
+    def _place_of(self, row: int) -> Provision | None:
         at = self.resolver.laws.places.get(row)
         if at is None:
             return None
         path = (at.moment,) if at.moment else ()
-        return Place(at.law, at.schedule, at.chapter, at.section, path)
+        return Provision(at.law, at.schedule, at.chapter, at.section, path)
 
-    def _by_colons(self, doc_id: str) -> tuple[frozenset[int], Place | None] | None:
+    def _by_colons(self, doc_id: str) -> tuple[frozenset[int], Provision | None] | None:
         """'410/2015:110:3' and '1336/1997:2:10:1': act, chapter where sections begin anew in each,
         section, moment."""
         law, *steps = doc_id.partition("#")[0].split(":")
@@ -217,28 +217,28 @@ class Sources:
                 places = [place for place in places if place.moment == moments[0]]
             if places and len({place.chapter for place in places}) == 1:
                 path = (moments[0],) if moments else ()
-                at = Place(law, places[0].schedule, places[0].chapter, places[0].section, path)
+                at = Provision(law, places[0].schedule, places[0].chapter, places[0].section, path)
                 return frozenset(place.row for place in places), at
         return None
 
     # ── citations ──
 
-    def target(self, citation: Citation, context: Context) -> Target:
+    def target(self, citation: Citation, context: CitationContext) -> CitationTarget:
         """Where a citation leads. A law that it leaves out is taken from the context."""
         if self.corpus is None:
-            return Target(reasons={"exists": because("no_corpus")})
+            return CitationTarget(reasons={"exists": because("no_corpus")})
         if citation.normal in self.resolver.aliases:
             rows = tuple(self.resolver.aliases[citation.normal])
-            return Target(exists="found" if len(rows) == 1 else "ambiguous", rows=rows)
+            return CitationTarget(exists="found" if len(rows) == 1 else "ambiguous", rows=rows)
         if citation.kind in ("letter", "opinion"):
             return self._letter(citation)
         if citation.kind in ("statute", "regulation") and self.resolver.laws.places:
             return self._statute(citation, context)
-        return Target(reasons={"exists": because("no_kind")})
+        return CitationTarget(reasons={"exists": because("no_kind")})
 
-    def _statute(self, citation: Citation, context: Context) -> Target:
+    def _statute(self, citation: Citation, context: CitationContext) -> CitationTarget:
         if "authority" in citation.parts:
-            return Target(reasons={"exists": because("no_kind")})
+            return CitationTarget(reasons={"exists": because("no_kind")})
         laws = self.resolver.laws
         if citation.parts.get("law") in (THE_LAW, THIS):  # the one that the answer is about
             parts = {key: value for key, value in citation.parts.items() if key != "law"}
@@ -253,13 +253,13 @@ class Sources:
             if cited.law_id and (other := sorted(laws.laws_called(cited.law))):
                 others = ", ".join(other)
                 reason = because("numbered", number=cited.law_id, name=cited.law, other=others)
-            return Target(reasons={"exists": reason})
+            return CitationTarget(reasons={"exists": reason})
         if not named and citation.language == "en" and not context.laws:
-            return Target(reasons={"exists": because("no_act")})
+            return CitationTarget(reasons={"exists": because("no_act")})
         if not named and context.outside and cited.section in context.cited:
             named = [context.cited[cited.section]]
         elif not named and context.outside:
-            return Target(reasons={"exists": because("outside_before")})
+            return CitationTarget(reasons={"exists": because("outside_before")})
         tried = named or [*reversed(context.laws), *context.given]
         tried = list(dict.fromkeys(tried))
         if not cited.section and cited.moment and context.last is not None:
@@ -279,10 +279,10 @@ class Sources:
         if named and len(having) > 1:
             found = tuple(place.row for places in having.values() for place in places)
             titles = tuple(laws.titles[one] for one in having)
-            return Target(exists="ambiguous", rows=found, candidates=titles)
+            return CitationTarget(exists="ambiguous", rows=found, candidates=titles)
         return self._found(law, having[law], cited, citation, context)
 
-    def _short_name(self, citation: Citation, context: Context) -> str:
+    def _short_name(self, citation: Citation, context: CitationContext) -> str:
         """The one law of the answer or its passages that a shortened name fits: all its words are
         words of the title."""
         name = citation.parts.get("law") or citation.parts.get("code", "")
@@ -296,17 +296,17 @@ class Sources:
         ]
         return fitting[0] if len(fitting) == 1 else ""
 
-    def _whole(self, tried: list[str], named: list[str], cited: Cited) -> Target:
+    def _whole(self, tried: list[str], named: list[str], cited: Cited) -> CitationTarget:
         """A chapter, a schedule or an act as a whole."""
         if len(named) != 1:
-            return Target(exists="ambiguous" if tried else "outside")
+            return CitationTarget(exists="ambiguous" if tried else "outside")
         chapters = self._chapters(named[0])
         if cited.chapter and chapters and cited.chapter not in chapters:
             title = self.resolver.laws.titles.get(named[0], named[0])
             reason = because("no_chapter", law=title, chapter=cited.chapter)
-            return Target(exists="not_found", law=named[0], reasons={"exists": reason})
-        place = Place(named[0], cited.schedule, cited.chapter, "")
-        return Target(exists="found", law=named[0], place=place, name="agrees")
+            return CitationTarget(exists="not_found", law=named[0], reasons={"exists": reason})
+        place = Provision(named[0], cited.schedule, cited.chapter, "")
+        return CitationTarget(exists="found", law=named[0], place=place, name="agrees")
 
     def _chapters(self, law: str) -> frozenset[str]:
         if law not in self._chapters_of:
@@ -314,18 +314,20 @@ class Sources:
             self._chapters_of[law] = frozenset(at.chapter for at in places if at.law == law) - {""}
         return self._chapters_of[law]
 
-    def _missing(self, tried: list[str], cited: Cited, citation: Citation) -> Target:
+    def _missing(self, tried: list[str], cited: Cited, citation: Citation) -> CitationTarget:
         if not tried:
-            return Target(exists="ambiguous", reasons={"exists": because("unnamed")})
+            return CitationTarget(exists="ambiguous", reasons={"exists": because("unnamed")})
         law = tried[0]
         title = self.resolver.laws.titles.get(law, law)
-        place = Place(law, cited.schedule, cited.chapter, cited.section, _path(citation, cited))
+        place = Provision(
+            law, cited.schedule, cited.chapter, cited.section, _path_of_citation(citation, cited)
+        )
         reason = because("no_section", law=title, section=cited.section)
         there = self.resolver.laws.provisions(law, cited._replace(chapter=""))
         if cited.chapter and (chapters := sorted({one.chapter for one in there if one.chapter})):
             at = {"section": cited.section, "chapter": cited.chapter}
             reason = because("other_chapter", law=title, chapters=", ".join(chapters), **at)
-        return Target(exists="not_found", law=law, place=place, reasons={"exists": reason})
+        return CitationTarget(exists="not_found", law=law, place=place, reasons={"exists": reason})
 
     def _found(
         self,
@@ -333,8 +335,8 @@ class Sources:
         places: list[ProvisionPlace],
         cited: Cited,
         citation: Citation,
-        context: Context,
-    ) -> Target:
+        context: CitationContext,
+    ) -> CitationTarget:
         chapters = {place.chapter for place in places}
         before = context.last.chapter if context.last and context.last.law == law else ""
         if len(chapters) > 1 and not cited.to and before in chapters:
@@ -342,20 +344,22 @@ class Sources:
             chapters = {before}
         ambiguous = len(chapters) > 1 and not cited.to
         first = places[0]
-        path = _path(citation, cited)
+        path = _path_of_citation(citation, cited)
         chapter = "" if ambiguous else first.chapter
-        place = Place(law, first.schedule, chapter, first.section, path)
+        place = Provision(law, first.schedule, chapter, first.section, path)
         below = [one for one in places if cited.moment and cited.has_moment(one.moment)]
         pinpoint, repealed = self._pinpoint(below or places, cited, citation, bool(below))
         rows = tuple(one.row for one in below or places)
         reasons = {}
         if pinpoint == "missing":
-            below_it = _printed(path) + (f" {cited.item}" if cited.item and not path[1:] else "")
+            below_it = _printed_path(path) + (
+                f" {cited.item}" if cited.item and not path[1:] else ""
+            )
             reasons["pinpoint"] = because("no_item", item=below_it.strip())
         name, why = self._law_name(law, citation)
         if why:
             reasons["name"] = why
-        return Target(
+        return CitationTarget(
             exists="ambiguous" if ambiguous else "found",
             rows=rows,
             law=law,
@@ -389,7 +393,7 @@ class Sources:
         steps = brackets[1:] if is_moment else brackets
         if not steps:
             return "exists", False
-        walked = [_walk(text, steps) for text in texts]
+        walked = [_is_item_repealed(text, steps) for text in texts]
         there = [repealed for repealed in walked if repealed is not None]
         return ("exists" if there else "missing"), bool(there) and all(there)
 
@@ -409,7 +413,7 @@ class Sources:
             return "agrees", None
         return "differs", because("name_differs", number=number, title=title, name=name)
 
-    def _letter(self, citation: Citation) -> Target:
+    def _letter(self, citation: Citation) -> CitationTarget:
         """A letter or an opinion: the number decides, and the name is compared with it."""
         given = citation.name or citation.parts.get("name", "")
         parts = {key: value for key, value in citation.parts.items() if key != "name"}
@@ -422,15 +426,15 @@ class Sources:
             row = resolution.rows[0]
             name, why = self._addressee(row, given)
             reasons = {"name": why} if why else {}
-            return Target(exists="found", rows=(row,), name=name, reasons=reasons)
+            return CitationTarget(exists="found", rows=(row,), name=name, reasons=reasons)
         if resolution.status == "ambiguous":
             rows = tuple(
                 row for row in resolution.rows if self._addressee(row, given)[0] == "agrees"
             )
             if len(rows) == 1:
-                return Target(exists="found", rows=rows, name="agrees")
+                return CitationTarget(exists="found", rows=rows, name="agrees")
             rows = rows or resolution.rows
-            return Target(
+            return CitationTarget(
                 exists="ambiguous",
                 rows=rows,
                 reasons={"exists": because("free", text=resolution.reason)},
@@ -439,10 +443,10 @@ class Sources:
         if citation.kind == "opinion":
             by_name = self.resolver.resolve(citation)  # the page of an old opinion is seldom known
             if by_name.status == "resolved":
-                return Target(exists="found", rows=by_name.rows, name="agrees")
+                return CitationTarget(exists="found", rows=by_name.rows, name="agrees")
         if self._whole_series and self._is_nowhere(citation, given):
-            return Target(exists="not_found", reasons={"exists": because("series")})
-        return Target(reasons={"exists": because("free", text=resolution.reason)})
+            return CitationTarget(exists="not_found", reasons={"exists": because("series")})
+        return CitationTarget(reasons={"exists": because("free", text=resolution.reason)})
 
     def _is_nowhere(self, citation: Citation, given: str) -> bool:
         """Whether a whole series does not have a number: other numbers of its year are here, and
@@ -533,7 +537,7 @@ class Sources:
         for condition in conditions:
             texts = texts.filter(condition)
         for row, text in texts.collect().iter_rows():
-            if stands_in(pieces, flat(text)):
+            if stands_in(pieces, letters_and_digits(text)):
                 return int(row)
         return None
 
@@ -555,7 +559,7 @@ def _any_language(scheme: Scheme) -> Scheme:
     return msgspec.structs.replace(scheme, language="")
 
 
-def _with_context(cited: Cited, citation: Citation, context: Context) -> Cited:
+def _with_context(cited: Cited, citation: Citation, context: CitationContext) -> Cited:
     """A citation with the schedule that "the schedule" means: the one cited last."""
     if citation.parts.get("schedule") == ONLY and context.last and context.last.schedule:
         return cited._replace(schedule=context.last.schedule)
@@ -581,7 +585,7 @@ def _best_law(having: dict[str, list[ProvisionPlace]], cited: Cited) -> str:
     return next(iter(having))
 
 
-def _path(citation: Citation, cited: Cited) -> tuple[str, ...]:
+def _path_of_citation(citation: Citation, cited: Cited) -> tuple[str, ...]:
     if brackets := BRACKETS.findall(citation.parts.get("sub", "")):
         return tuple(brackets) if "–" not in cited.moment else ()
     return (cited.moment,) if cited.moment and "–" not in cited.moment else ()
@@ -598,7 +602,7 @@ def _is_written(name: str, citation: Citation) -> bool:
     )
 
 
-def _printed(path: tuple[str, ...]) -> str:
+def _printed_path(path: tuple[str, ...]) -> str:
     return "".join(f"({step})" for step in path)
 
 
@@ -607,7 +611,7 @@ def _has_item(text: str, item: str) -> bool:
     return all(re.search(rf"(?<![\w.]){re.escape(end)}\)", text) for end in (low, high or low))
 
 
-def _walk(text: str, steps: list[str]) -> bool | None:
+def _is_item_repealed(text: str, steps: list[str]) -> bool | None:
     """Whether the item at the end of brackets is repealed; None where one of them is not there.
     A bracket counts at the start of a line, or after the one above it."""
     at = 0

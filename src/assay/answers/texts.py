@@ -24,7 +24,7 @@ _INSERTED = re.compile(r"\[([^\[\]]{1,60})\]")
 
 
 @lru_cache(maxsize=2_000)
-def flat(text: str) -> str:
+def letters_and_digits(text: str) -> str:
     """The letters and digits of a text alone, in lower case; a decimal point is kept."""
     plain = _POINTS.sub("", unicodedata.normalize("NFKC", text))
     return _BETWEEN.sub("", _DECIMAL.sub("ʻ", plain)).casefold()
@@ -39,7 +39,7 @@ def fragments(quote: str) -> list[str]:
     """The pieces of a quotation between its ellipses and the editor's insertions; one letter in
     brackets ("[T]he") belongs to its word."""
     whole = _INSERTED.sub(lambda m: m[1] if len(m[1].strip()) < 2 else " … ", quote)
-    return [piece for piece in ELLIPSIS.split(whole) if flat(piece)]
+    return [piece for piece in ELLIPSIS.split(whole) if letters_and_digits(piece)]
 
 
 def stands_in(pieces: list[str], text: str) -> bool:
@@ -53,7 +53,7 @@ def stands_in(pieces: list[str], text: str) -> bool:
     return True
 
 
-class Nearest(NamedTuple):
+class NearestText(NamedTuple):
     """The stretch of a text that is most like a quotation: the share of its words found there in
     order, and the difference word by word."""
 
@@ -63,37 +63,39 @@ class Nearest(NamedTuple):
 
 
 _MARGIN = 12  # words that may be missing from a quotation or be put into it
-NOTHING = Nearest(0.0, "")
+NOTHING = NearestText(0.0, "")
 _MOST_COMPARED = 300  # words of a quotation: the comparison takes their square (taste)
 _COMPARED = 3  # texts that have most words of a quotation; the others are not compared with it
 
 
 @lru_cache(maxsize=500)
-def _folded(text: str) -> tuple[list[str], list[str], frozenset[str]]:
+def _fold_words(text: str) -> tuple[list[str], list[str], frozenset[str]]:
     """The words of a text, the same in lower case, and each once."""
     source = words(text)
     there = [word.casefold() for word in source]
     return source, there, frozenset(there)
 
 
-def nearest(quote: str, texts: Iterable[tuple[str, str]]) -> Nearest:
+def nearest_text(quote: str, texts: Iterable[tuple[str, str]]) -> NearestText:
     """The text, of several with their names, that has most of a quotation in its order; the first
     of those that are alike."""
     quoted = [word for piece in fragments(quote) for word in words(piece)][:_MOST_COMPARED]
     wanted = {word.casefold() for word in quoted}
     unique = {text: name for name, text in reversed(list(texts))}
-    ranked = sorted(reversed(unique.items()), key=lambda one: -len(wanted & _folded(one[0])[2]))
-    found = (_nearest(quoted, text)._replace(source=name) for text, name in ranked[:_COMPARED])
+    ranked = sorted(reversed(unique.items()), key=lambda one: -len(wanted & _fold_words(one[0])[2]))
+    found = (
+        _nearest_stretch(quoted, text)._replace(source=name) for text, name in ranked[:_COMPARED]
+    )
     return max(found, key=lambda one: one.share, default=NOTHING)
 
 
-def _nearest(quoted: list[str], text: str) -> Nearest:
+def _nearest_stretch(quoted: list[str], text: str) -> NearestText:
     """Find where most words of a quotation stand close together in a text, and compare there."""
-    source, there, _ = _folded(text)
+    source, there, _ = _fold_words(text)
     if not quoted or not source:
         return NOTHING
     folded = [word.casefold() for word in quoted]
-    begin = _densest(folded, there)
+    begin = _densest_window(folded, there)
     window = there[begin : begin + len(folded) + _MARGIN + len(folded) // 2]
     matcher = SequenceMatcher(None, window, folded, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
@@ -102,10 +104,10 @@ def _nearest(quoted: list[str], text: str) -> Nearest:
     share = sum(block.size for block in blocks) / len(folded)
     low, high = blocks[0].a - blocks[0].b, blocks[-1].a + blocks[-1].size
     low, high = max(0, low), high + len(folded) - blocks[-1].b - blocks[-1].size
-    return Nearest(share, _diff(source[begin + low : begin + high], quoted))
+    return NearestText(share, _word_diff(source[begin + low : begin + high], quoted))
 
 
-def _densest(quoted: list[str], source: list[str]) -> int:
+def _densest_window(quoted: list[str], source: list[str]) -> int:
     """The start of the window, as long as the quotation, with most of its words."""
     wanted = Counter(quoted)
     size = len(quoted) + 2
@@ -123,7 +125,7 @@ def _densest(quoted: list[str], source: list[str]) -> int:
     return max(0, best_at - size - _MARGIN // 2)
 
 
-def _diff(source: list[str], quoted: list[str]) -> str:
+def _word_diff(source: list[str], quoted: list[str]) -> str:
     """The difference in the notation of `wdiff`: [-in the source-] {+in the answer+}."""
     one, two = [w.casefold() for w in source], [w.casefold() for w in quoted]
     pieces = []

@@ -188,9 +188,9 @@ def _clipped(text: str) -> str:
 
 def _missing(error: ModuleNotFoundError) -> None:
     """A package that an extra brings is told like any other; all else is a fault of ours."""
-    from assay.core.extras import MissingExtra, bringing
+    from assay.core.extras import MissingExtra, extra_of_module
 
-    if not (extra := bringing(error.name or "")):
+    if not (extra := extra_of_module(error.name or "")):
         _unexpected(error)
     say(f"error: {MissingExtra('this', extra)}", style="red")
     sys.exit(2)

@@ -234,7 +234,7 @@ def index(
     name = _imported(corpus)
     if into and dense and not (encoder or fresh or questions):  # the index that is there will do
         return _load_into(name, into, config=config, dataset=dataset, json=json)
-    with cluster.on(on), progress_bar() as tick:
+    with cluster.use_cluster(on), progress_bar() as tick:
         report = corpora.index_corpus(
             name, dense=dense, encoder=encoder, fresh=fresh, questions=questions, tick=tick
         )

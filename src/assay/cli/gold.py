@@ -374,7 +374,7 @@ def perturb(
     from assay.core import cluster
     from assay.workbench.judging import gold_sets
 
-    with cluster.on(on):
+    with cluster.use_cluster(on):
         questions, variants = gold_sets.perturb_gold(
             dataset,
             output,

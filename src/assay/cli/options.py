@@ -149,10 +149,10 @@ def unify(command: Any, path: str) -> None:
 
 def _use_workspace_beside(ctx: Any, param: Any, value: Any) -> Any:
     """The workspace is beside the configuration that a command names."""
-    from assay.core.workspace import beside
+    from assay.core.workspace import workspace_beside
 
     if value is not None and not ctx.resilient_parsing:
-        ctx.with_resource(beside(Path(value)))
+        ctx.with_resource(workspace_beside(Path(value)))
     return value
 
 

@@ -345,10 +345,11 @@ def _score_sample(output: Path, *, json: bool) -> None:
         f"{errors} errors, {len(findings) - errors} flags for a person to look at",
         style="bold",
     )
-    own = extras.has("search")
+    own = extras.is_installed("search")
     which = "Four engines answer the queries (Assay's own, the last, first builds an index)"
     if not own:
-        which = f"Three engines answer the queries (Assay's own needs {extras.how('search')})"
+        install = extras.install_command("search")
+        which = f"Three engines answer the queries (Assay's own needs {install})"
     say(f"2. {which}", style="bold")
     scored = demo(output, searching)
     if json:
@@ -383,7 +384,7 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
     has of their own is not touched."""
     from assay.cli.options import check_port
 
-    if not (extras.has("search") and extras.has("serve")):
+    if not (extras.is_installed("search") and extras.is_installed("serve")):
         raise extras.MissingExtra("the sample project", "search,serve")
     from assay.web import app
     from assay.workbench.project.demo import inside, prepare

@@ -62,7 +62,7 @@ def bootstrap(
     from assay.core.types import counted
     from assay.workbench.judging.gold_sets import bootstrap_gold
 
-    with log_source(store, read_only=dry_run) as source, cluster.on(on):
+    with log_source(store, read_only=dry_run) as source, cluster.use_cluster(on):
         outcome = bootstrap_gold(
             source,
             gold,

@@ -169,7 +169,7 @@ def score(
         loose_ids=loose_ids,
         worst_case=worst_case,
     )
-    with cluster.on(on):
+    with cluster.use_cluster(on):
         results = _score_and_write(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:
         _record_baseline(results, request, by=by, why=why, words=Words(language))
@@ -292,7 +292,7 @@ def run(
 
     settings = read_config(config)
     refuse_output(comment, config)
-    with cluster.on(on):
+    with cluster.use_cluster(on):
         outcomes = _run_with_progress(
             lambda done: run_all(settings, config, fresh=fresh, done=done, warn=_warn)
         )

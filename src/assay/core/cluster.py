@@ -4,10 +4,10 @@ already running, `--on local:2` starts two processes on this machine.
     with cluster.on("tcp://10.0.0.5:8786"):
         ...
 
-Inside, what is split into parts (`each`) and what runs as a job (`workers.run_jobs`) goes to the
-workers; outside, it runs here. It is the same code on the same parts, and the answers come back in
-the order of the parts, so that the results are the same. Work of a worker that is lost is done
-again by another: that is Dask's own doing. Workers have the same packages and, where files are
+Inside, what is split into parts (`map_on_cluster`) and what runs as a job (`workers.run_jobs`) goes
+to the workers; outside, it runs here. It is the same code on the same parts, and the answers come
+back in the order of the parts, so that the results are the same. Work of a worker that is lost is
+done again by another: that is Dask's own doing. Workers have the same packages and, where files are
 read, the same files under the same names."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _client: Any = None
 
 
 @contextlib.contextmanager
-def on(address: str) -> Iterator[None]:
+def use_cluster(address: str) -> Iterator[None]:
     """Send work to the workers of this scheduler; without an address it stays in this process."""
     global _client
     if not address:
@@ -56,7 +56,7 @@ def is_on() -> bool:
     return _client is not None
 
 
-def parts(items: Sequence[Item]) -> list[Sequence[Item]]:
+def even_parts(items: Sequence[Item]) -> list[Sequence[Item]]:
     """Split the items into as many even parts as the workers can use, in order; one part without a
     cluster."""
     if not is_on() or not items:
@@ -66,7 +66,7 @@ def parts(items: Sequence[Item]) -> list[Sequence[Item]]:
     return [items[start:end] for start, end in pairwise(bounds)]
 
 
-def each(
+def map_on_cluster(
     function: Callable[..., Answer], items: Iterable[tuple[Key, Item]], *shared: Any
 ) -> Iterator[tuple[Key, Answer]]:
     """(key, function(item, *shared)) in the order of the items."""

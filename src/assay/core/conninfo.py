@@ -38,7 +38,7 @@ def is_path(text: str) -> bool:
     return not is_keywords(text) and _NO_PATH.search(text) is None
 
 
-def parts(address: str, where: str = "") -> dict[str, str]:
+def address_parts(address: str, where: str = "") -> dict[str, str]:
     """The parts of an address by the driver's names. `InputError` where it cannot be what was
     meant: an @ or a / in a password that is not written as %40 or %2F moves the rest of it to the
     host, the port or the database."""
@@ -59,12 +59,12 @@ def parts(address: str, where: str = "") -> dict[str, str]:
     return found
 
 
-def shown(address: str) -> str:
+def without_secrets(address: str) -> str:
     """The address without its secrets, as it may be shown and stored."""
     if not is_postgres(address):
         return without_password(address)
     try:
-        found = parts(address)
+        found = address_parts(address)
     except AssayError:
         return "postgresql://…"
     if found.keys() <= SHOWN:

@@ -2,8 +2,9 @@
 names a missing extra.
 
 A plain install reads, scores, decides and reports. Everything else imports its packages through
-`imported`, or asks for them with `need` before it begins, so that a missing one is always told in
-the same words and with exit code 2. `tests/test_packaging.py` holds the table to pyproject.toml."""
+`imported`, or asks for them with `require_extra` before it begins, so that a missing one is always
+told in the same words and with exit code 2. `tests/test_packaging.py` holds the table to
+pyproject.toml."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ class MissingExtra(UsageError):
         self.extra = extra
         names = " and ".join(f"{name!r}" for name in extra.split(","))
         noun = "extras" if "," in extra else "extra"
-        super().__init__(f"{what} needs the {noun} {names}: {how(extra)}", where=where)
+        super().__init__(f"{what} needs the {noun} {names}: {install_command(extra)}", where=where)
 
     def __reduce__(self) -> Any:  # it may come from a worker process
         return _restore_missing_extra, (self.message, self.extra, self.where)
@@ -90,12 +91,12 @@ def _restore_missing_extra(message: str, extra: str, where: str) -> MissingExtra
     return error
 
 
-def how(extra: str) -> str:
+def install_command(extra: str) -> str:
     """The command that installs an extra."""
     return f"pip install 'assay-ir[{extra}]'"
 
 
-def bringing(module: str) -> str:
+def extra_of_module(module: str) -> str:
     """The extra that brings a module; empty where none does."""
     root = module.partition(".")[0]
     return next((extra for extra, modules in EXTRAS.items() if root in modules), "")
@@ -112,14 +113,14 @@ def imported(module: str, what: str, extra: str, *, where: str = "") -> Any:
         raise MissingExtra(what, extra, where=where) from error
 
 
-def need(extra: str, what: str) -> None:
+def require_extra(extra: str, what: str) -> None:
     """Raise `MissingExtra` before the work begins if a package of the extra is missing. Nothing is
     loaded."""
-    if not has(extra):
+    if not is_installed(extra):
         raise MissingExtra(what, extra)
 
 
-def has(extra: str) -> bool:
+def is_installed(extra: str) -> bool:
     """Whether every package of the extra is installed."""
     return all(_is_importable(module) for module in EXTRAS[extra])
 
@@ -131,10 +132,10 @@ def _is_importable(module: str) -> bool:
         return True
 
 
-def installed(extra: str) -> str:
+def installed_versions(extra: str) -> str:
     """The versions of the packages of an extra, or the command that installs it."""
-    if not has(extra):
-        return f"not installed: {how(extra)}"
+    if not is_installed(extra):
+        return f"not installed: {install_command(extra)}"
     return ", ".join(f"{package} {_version(package)}" for package in EXTRAS[extra].values())
 
 

@@ -31,7 +31,7 @@ class PluginError(AssayError):
     """A plugin that is installed and does not load."""
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of plugin: what one of them is called, its entry-point group, and the built-ins as
     name -> `module` or `module:attribute`. `aliases`, in lower case, are other names of built-ins,
     which are taken too."""
@@ -60,22 +60,22 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         return self.status.startswith("failed")
 
 
-def names(kind: Kind) -> list[str]:
+def names(kind: PluginKind) -> list[str]:
     """Every name that can be used, built-ins first. Nothing is loaded."""
     return [*kind.built_in, *sorted(_entry_points(kind))]
 
 
-def is_known(kind: Kind, name: str) -> bool:
+def is_known(kind: PluginKind, name: str) -> bool:
     """Whether the name can be used. For a built-in no other package is looked at."""
     return name in kind.built_in or is_added(kind, name)
 
 
-def is_added(kind: Kind, name: str) -> bool:
+def is_added(kind: PluginKind, name: str) -> bool:
     """Whether a package that is installed adds this name."""
     return name in _entry_points(kind)
 
 
-def load(kind: Kind, name: str) -> Any:
+def load(kind: PluginKind, name: str) -> Any:
     """Load the plugin of a name: a module, or an object in it. An unknown name is refused with the
     known ones; a plugin that does not load is named with its package."""
     if name in kind.built_in:
@@ -91,7 +91,7 @@ def load(kind: Kind, name: str) -> Any:
         ) from error
 
 
-def load_added(kind: Kind) -> Iterator[tuple[str, Any]]:
+def load_added(kind: PluginKind) -> Iterator[tuple[str, Any]]:
     """(name, object) of every plugin that packages add. One that does not load is logged and left
     out: it must not stop users who never asked for it."""
     for name in sorted(_entry_points(kind)):
@@ -101,34 +101,34 @@ def load_added(kind: Kind) -> Iterator[tuple[str, Any]]:
             _log.warning("%s", error)
 
 
-def listed(kind: Kind) -> list[Plugin]:
+def listed(kind: PluginKind) -> list[Plugin]:
     """Every plugin of a kind, each loaded to see whether it works."""
     own = [_try_loading(kind, name, target, BUILT_IN) for name, target in kind.built_in.items()]
     points = sorted(_installed(kind.group), key=lambda point: point.name)
     return own + [_try_entry_point(kind, point) for point in points]
 
 
-def _try_entry_point(kind: Kind, point: EntryPoint) -> Plugin:
+def _try_entry_point(kind: PluginKind, point: EntryPoint) -> Plugin:
     plugin = _try_loading(kind, point.name, point.value, _origin(point))
     if kind.has(point.name):
         return msgspec.structs.replace(plugin, status="not used: a built-in has this name")
     return plugin
 
 
-def _try_loading(kind: Kind, name: str, target: str, origin: str) -> Plugin:
-    from assay.core.extras import MissingExtra, how
+def _try_loading(kind: PluginKind, name: str, target: str, origin: str) -> Plugin:
+    from assay.core.extras import MissingExtra, install_command
 
     try:
         _load_target(target)
         status = "ok"
     except MissingExtra as error:
-        status = f"not installed: {how(error.extra)}"
+        status = f"not installed: {install_command(error.extra)}"
     except Exception as error:  # whatever a plugin raises is the answer
         status = f"failed: {describe_error(error)}"
     return Plugin(kind=kind.name, name=name, module=target, origin=origin, status=status)
 
 
-def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
+def _entry_points(kind: PluginKind) -> dict[str, EntryPoint]:
     return {point.name: point for point in _installed(kind.group) if not kind.has(point.name)}
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeGuard, TypeVar
 
 import msgspec
 
-from assay.core.types import Finding, JsonObject, standing
+from assay.core.types import Finding, JsonObject, approval_status
 
 # ── gates and verdicts ────────────────────────────────────────────────────────────────────────────
 
@@ -328,7 +328,7 @@ def standing_line(card: GoldCard) -> str:
     if share is None:
         return card.note
     approved = round(share * card.queries)
-    stands = standing(approved, card.queries)
+    stands = approval_status(approved, card.queries)
     return f"{stands}: {approved} of {card.queries} rows approved ({share:.0%})"
 
 

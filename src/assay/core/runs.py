@@ -36,7 +36,7 @@ class Block(NamedTuple):
     scores: pl.Series
 
 
-class Ranked(NamedTuple):
+class RankedColumns(NamedTuple):
     """A block in rank order, without repeated documents; how many hits share their score with
     another, and how many repetitions were dropped; the numbers of its pairs, for who looks them
     up."""
@@ -91,7 +91,7 @@ def run_from_scores(
     return run_from_ranked(engine, [ranked(block) for block in blocks_of(whole)], whole)
 
 
-def run_from_ranked(engine: str, parts: Sequence[Ranked], whole: Block | None = None) -> Run:
+def run_from_ranked(engine: str, parts: Sequence[RankedColumns], whole: Block | None = None) -> Run:
     """A run from its ranked blocks, each query in one of them. A run without any hits has no
     blocks; `whole` then tells its queries."""
     blocks = [part.block for part in parts] or ([whole] if whole is not None else [])
@@ -120,7 +120,7 @@ def run_from_ranked(engine: str, parts: Sequence[Ranked], whole: Block | None = 
 _HITS = {"doc_id": pl.String, "score": pl.Float64}
 
 
-def comes_back(queries: Sequence[str], seen: set[str]) -> bool:
+def has_split_query(queries: Sequence[str], seen: set[str]) -> bool:
     """Whether one of these queries was seen before, or is here twice; they are now seen."""
     before = len(seen)
     seen.update(queries)
@@ -139,7 +139,7 @@ def gathered(block: Block) -> Block:
     return Block(list(code), counts, block.documents[together], block.scores[together])
 
 
-def ranked(block: Block) -> Ranked:
+def ranked(block: Block) -> RankedColumns:
     """Every query's hits by (score, id), both descending, each document once."""
     documents, scores, lengths = block.documents, block.scores, block.lengths
     values = scores.to_numpy()
@@ -168,7 +168,7 @@ def ranked(block: Block) -> Ranked:
         of_query = np.repeat(np.arange(len(lengths)), lengths)[first]
         documents, scores = documents.filter(pl.Series(first)), scores.filter(pl.Series(first))
         lengths = np.bincount(of_query, minlength=len(lengths))
-    return Ranked(Block(block.queries, lengths, documents, scores), ties, len(again), hashes)
+    return RankedColumns(Block(block.queries, lengths, documents, scores), ties, len(again), hashes)
 
 
 def _ties_by_id(documents: pl.Series, equal: Any) -> tuple[pl.Series, int]:
@@ -215,7 +215,7 @@ def repeated(hashes: Hashes, documents: pl.Series, lengths: Integers) -> Integer
     return again
 
 
-def repeats(queries: Sequence[str], lengths: Integers, documents: pl.Series) -> Integers:
+def repeated_pairs(queries: Sequence[str], lengths: Integers, documents: pl.Series) -> Integers:
     """The rows whose pair came before, where the rows of a query are together. A few queries are
     looked at at a time: their table then stays in the processor's cache."""
     found, done = [np.empty(0, np.int64)], 0

@@ -285,7 +285,7 @@ def counted(n: int, noun: str) -> str:
 PROVISIONAL = "provisional (bootstrap-only)"
 
 
-def standing(approved: int, total: int) -> str:
+def approval_status(approved: int, total: int) -> str:
     """The approval status of a set from logs, in the words that every page and report uses."""
     if not approved:
         return PROVISIONAL

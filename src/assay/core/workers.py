@@ -79,7 +79,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Note:
+class WorkerMessage:
     """A progress value that a job reports before it is done."""
 
     value: Any
@@ -115,7 +115,7 @@ def run_jobs(
                 busy.append(worker)
                 worker.give(*waiting.pop(0))
             for worker, answer in _next_events(events, busy):
-                if isinstance(answer, Note):
+                if isinstance(answer, WorkerMessage):
                     worker.heard_from(answer.value)
                     heard(worker.number, answer.value)
                     continue
@@ -322,7 +322,7 @@ def note(value: Any) -> None:
     """From inside a job: report progress. Nothing happens outside a worker."""
     if _sending:
         with contextlib.suppress(OSError), _turn:
-            _send(_sending[0], pickle.dumps(Note(value)))
+            _send(_sending[0], pickle.dumps(WorkerMessage(value)))
 
 
 def serve() -> None:

@@ -15,13 +15,14 @@ DATABASE = "assay.db"
 
 def workspace(home: Path | str | None = None) -> Path:
     """The workspace folder: the one given, else `$ASSAY_HOME`, else `.assay` in the folder of the
-    configuration that a command names (`beside`), else in the current folder. An empty variable
-    counts as not set: otherwise the workspace would be scattered over the current folder."""
+    configuration that a command names (`workspace_beside`), else in the current folder. An empty
+    variable counts as not set: otherwise the workspace would be scattered over the current
+    folder."""
     return Path(home or os.environ.get(HOME) or DEFAULT)
 
 
 @contextmanager
-def beside(config: Path) -> Iterator[None]:
+def workspace_beside(config: Path) -> Iterator[None]:
     """While a named configuration is in use, its workspace is the `.assay` in its folder, unless
     `$ASSAY_HOME` names another; where only the current folder has one, that one is used. Processes
     started meanwhile see the same."""

@@ -166,7 +166,7 @@ def import_corpus(
         existing = disk.open_path(path) if _is_readable(path) else None
         before = existing.fingerprint if existing else ""
         if existing is not None and getattr(reader, "INCREMENTAL", False):
-            units = _with_kept(units, existing, recipe, source)
+            units = _mark_unchanged(units, existing, recipe, source)
         building = _Building(
             name=name,
             path=path,
@@ -213,7 +213,7 @@ def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportRepor
 def _recipe(kind: str, source: str, options: Options, reader: Importer) -> Recipe:
     """The recipe of an import, without the password that a database address may hold."""
     is_address = "://" in source or conninfo.is_postgres(source)
-    place = conninfo.shown(source if is_address else str(Path(source).resolve()))
+    place = conninfo.without_secrets(source if is_address else str(Path(source).resolve()))
     options = {
         key: without_password(value) if isinstance(value, str) else value
         for key, value in options.items()
@@ -268,7 +268,7 @@ def _is_unchanged(unit: Unit, before: Known, source: str) -> bool:
     return mtime == unit.mtime_ns or sha256_of(path_of(source, unit)) == digest
 
 
-def _with_kept(units: list[Unit], corpus: Corpus, recipe: Recipe, source: str) -> list[Unit]:
+def _mark_unchanged(units: list[Unit], corpus: Corpus, recipe: Recipe, source: str) -> list[Unit]:
     """The files, those marked as kept that the corpus has as they are. A file with a problem is
     read again."""
     if not _has_recipe(corpus.manifest, recipe):

@@ -22,8 +22,8 @@ import polars as pl
 from assay.core.errors import AssayError
 from assay.corpus.disk import Corpus, Manifest, PartFile, Rows, open_path, read_arrow
 from assay.corpus.importers.kinds import importer
-from assay.corpus.in_force import standings_of, today
-from assay.corpus.letters import Letters
+from assay.corpus.in_force import statuses_of_open_corpus, today
+from assay.corpus.letters import LetterIndex
 from assay.corpus.parts import mentions_path, write_arrow
 from assay.law import en_names, he
 from assay.law.citation import (
@@ -34,7 +34,7 @@ from assay.law.citation import (
     Resolution,
     Scheme,
     Status,
-    narrowed,
+    resolution_of_rows,
 )
 from assay.law.he import LawKey, key_of, same_law
 from assay.law.parse import law_name, parse
@@ -380,7 +380,7 @@ class Resolver:
 
     def __init__(self, scheme: Scheme = PLAIN) -> None:
         self.scheme = scheme
-        self.letters = Letters()
+        self.letters = LetterIndex()
         self.laws = Laws()
         self.aliases: dict[str, list[int]] = defaultdict(list)
 
@@ -443,7 +443,7 @@ class Resolver:
 
     def _by_kind(self, citation: Citation, source: int | None) -> Resolution:
         if citation.normal in self.aliases:
-            return narrowed(self.aliases[citation.normal], "id")
+            return resolution_of_rows(self.aliases[citation.normal], "id")
         if citation.kind == "letter":
             return self.letters.letter(citation, source)
         if citation.kind == "opinion":
@@ -503,7 +503,7 @@ def _not_in_force(corpus: Corpus, resolver: Resolver, rows: Iterable[int]) -> di
     provisions = [row for row in rows if row in resolver.laws.places]
     if not provisions:
         return {}
-    standing = standings_of(str(corpus.data_folder))
+    standing = statuses_of_open_corpus(str(corpus.data_folder))
     every = {row: standing.status(row, today()) for row in provisions}
     return {row: status for row, status in every.items() if status not in ("", IN_FORCE)}
 

@@ -333,7 +333,7 @@ def open_path(path: Path) -> Corpus:
     except msgspec.ValidationError as error:
         raise InputError(f"not a corpus manifest: {error}", where=str(where)) from error
     # one of an earlier version may have kept a password
-    source = conninfo.shown(manifest.source)
+    source = conninfo.without_secrets(manifest.source)
     return Corpus(path, msgspec.structs.replace(manifest, source=source))
 
 

@@ -27,7 +27,7 @@ from assay.law.versions import (
     holds_on,
     normal_date,
     status_of_text,
-    validity,
+    valid_periods,
 )
 
 Rows = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -39,7 +39,7 @@ def today() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standings:
+class ProvisionStatuses:
     """For every row of a corpus: whether it is a provision, its place (None where it has no
     number), its period, and what its text says about its own status."""
 
@@ -47,9 +47,9 @@ class Standings:
     firsts: Mask  # the first version of its place
     places: list[Hashable | None]
     periods: list[tuple[str, str]]
-    said: list[str]
+    own_status: list[str]
     by_act: Mask  # only the day of the whole act is known, and not that of the provision
-    told: Mask  # a date or the source tells whether it is in force
+    is_known: Mask  # a date or the source tells whether it is in force
 
     def holding(self, day: str) -> Mask:
         """The rows whose period includes a day. A text that says it is repealed is not looked at
@@ -65,7 +65,7 @@ class Standings:
         begins, ends = self.periods[row]
         on = normal_date(day)
         if holds_on(on, begins, ends):
-            return self.said[row] or (IN_FORCE if self.told[row] else "")
+            return self.own_status[row] or (IN_FORCE if self.is_known[row] else "")
         return NOT_YET if on[: len(begins)] < begins else SUPERSEDED
 
     def is_dated(self, row: int) -> bool:
@@ -73,12 +73,12 @@ class Standings:
         section that was added later has it too."""
         return not (self.provisions[row] and self.by_act[row])
 
-    def _counts(self, row: int, day: str) -> bool:
+    def _stands(self, row: int, day: str) -> bool:
         """Whether a row is in force, or is the first version of a place where nothing was
         before."""
         status = self.status(row, day)
         return status in ("", IN_FORCE) or (
-            status == NOT_YET and bool(self.firsts[row]) and not self.said[row]
+            status == NOT_YET and bool(self.firsts[row]) and not self.own_status[row]
         )
 
     def lowered(self, day: str) -> tuple[Mask, Rows]:
@@ -86,7 +86,7 @@ class Standings:
         itself, or the version in force."""
         current = np.arange(len(self.places))
         every = range(len(self.places))
-        here = np.array([self._counts(row, day) for row in every], np.bool_)
+        here = np.array([self._stands(row, day) for row in every], np.bool_)
         of_place = {
             self.places[row]: int(row)
             for row in np.flatnonzero(here)
@@ -99,12 +99,12 @@ class Standings:
 
 
 @lru_cache(maxsize=4)
-def standings_of(data_folder: str) -> Standings:
+def statuses_of_open_corpus(data_folder: str) -> ProvisionStatuses:
     """The standings of an open corpus, read once; its data folder never changes."""
-    return standings(open_path(Path(data_folder).parent))
+    return provision_statuses(open_path(Path(data_folder).parent))
 
 
-def standings(corpus: Corpus) -> Standings:
+def provision_statuses(corpus: Corpus) -> ProvisionStatuses:
     keys = ("law_id", "law", "chapter", "schedule", "in_force", "status")
     metadata = [pl.col("metadata").str.json_path_match(f"$.{key}").alias(key) for key in keys]
     place = [pl.col(f"locator.{name}") for name in ("doc_id", "section", "moment")]
@@ -112,7 +112,7 @@ def standings(corpus: Corpus) -> Standings:
     columns = ["valid_from", "valid_to", *metadata, *place, text.alias("said")]
     places: list[Hashable | None] = []
     laws: list[Hashable] = []
-    provisions, periods, said, denied, told = [], [], [], [], []
+    provisions, periods, own_statuses, denied, known_statuses = [], [], [], [], []
     is_files = corpus.manifest.kind == "documents"  # whose sections are law in acts alone
     for row in corpus.frame.select(columns).collect().iter_rows(named=True):
         law = row["law_id"] or row["law"] or row["locator.doc_id"]
@@ -122,30 +122,32 @@ def standings(corpus: Corpus) -> Standings:
         laws.append(law)
         places.append((law, *steps) if row["locator.section"] else None)
         periods.append((row["valid_from"] or "", row["valid_to"] or ""))
-        told.append(any(row[key] for key in ("valid_from", "valid_to", "in_force", "status")))
+        known_statuses.append(
+            any(row[key] for key in ("valid_from", "valid_to", "in_force", "status"))
+        )
         denied.append(is_provision and row["in_force"] == "false")
-        said.append(status_of_text(row["said"] or "") if is_provision else "")
+        own_statuses.append(status_of_text(row["said"] or "") if is_provision else "")
     begun: dict[Hashable, set[str]] = {}
     for law, (begins, _) in zip(laws, periods, strict=True):
         begun.setdefault(law, set()).add(begins)
     dated = [(place, *period) for place, period in zip(places, periods, strict=True)]
-    known = validity(dated)
+    known = valid_periods(dated)
     now = today()
     for number, (_, ends) in enumerate(known):
         # a record speaks of today: if its time is over, it says nothing of a day before
         if denied[number] and not (ends and not holds_on(now, "", ends)):
-            said[number] = said[number] or SUPERSEDED
+            own_statuses[number] = own_statuses[number] or SUPERSEDED
     earliest: dict[Hashable, str] = {}
     for at, begins, _ in sorted(dated, key=lambda one: str(one[1])):
         earliest.setdefault(at, str(begins))
-    return Standings(
+    return ProvisionStatuses(
         provisions=np.array(provisions, bool),
         firsts=np.array(
             [at is None or earliest[at] == begins for at, begins, _ in dated], np.bool_
         ),
         places=places,
         periods=known,
-        said=said,
+        own_status=own_statuses,
         by_act=np.array([len(begun[law]) == 1 for law in laws], np.bool_),
-        told=np.array(told, bool),
+        is_known=np.array(known_statuses, bool),
     )

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from assay.core.types import Document
 from assay.law import en
-from assay.law.citation import Citation, Facts, Resolution, narrowed
+from assay.law.citation import Citation, Facts, Resolution, resolution_of_rows
 from assay.law.en import OPINION
 
 # How much a claim to a number is worth, by where the number stands.
@@ -52,7 +52,7 @@ REPAIRED = "addressee, number one digit off"
 # How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
 SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
-NEARLY = 0.8  # of a name that somebody typed, beside one that a scanner read
+NAME_SIMILARITY = 0.8  # of a name that somebody typed, beside one that a scanner read
 
 Number = tuple[str, str]  # year, number
 # The heading of an answer, which names the file in the Commission's own series; that of a note in
@@ -92,7 +92,7 @@ class Claim(NamedTuple):
     extension: str
 
 
-class Letters:
+class LetterIndex:
     """Who carries which number, and who is called what."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class Letters:
         if is_later and not cited.get("series"):  # a contract, a bill, a slip of the scanner
             return Resolution("missing", (), "the number is of a later year than what cites it")
         surnames = _surnames(citation.name)
-        claims = _fitting(self.claims.get(key, []), cited.get("ext", ""))
+        claims = _claims_with_extension(self.claims.get(key, []), cited.get("ext", ""))
         if citation.name.startswith(OPINION):
             claims = [claim for claim in claims if claim.row in self.commission]
             if not claims:
@@ -181,9 +181,9 @@ class Letters:
         claims = [claim for claim in claims if self._is_to(claim.row, surnames)] or claims
         heaviest = max((claim.weight for claim in claims), default=0)
         best = [claim for claim in claims if claim.weight == heaviest]
-        rows = _rows(best)
+        rows = _rows_of_claims(best)
         if len(rows) > 1:
-            rows = _rows([claim for claim in best if claim.series == series] or best)
+            rows = _rows_of_claims([claim for claim in best if claim.series == series] or best)
         return rows
 
     def is_named(self, row: int, name: str) -> bool:
@@ -193,19 +193,19 @@ class Letters:
         known = self._known_names(row)
         if not surnames or not known:
             return True
-        if any(_nearly(surname, other) for surname in surnames for other in known):
+        if any(_is_nearly_same(surname, other) for surname in surnames for other in known):
             return True
         return bool(self.read_text and _speaks_of(self.read_text(row), surnames))
 
     def is_addressed_to(self, row: int, name: str) -> bool:
         """Whether the one who asked for a document has this name."""
         surnames = _surnames(name)
-        return any(_nearly(one, other) for one in surnames for other in self.names_of[row])
+        return any(_is_nearly_same(one, other) for one in surnames for other in self.names_of[row])
 
     def has_opinion(self, name: str) -> bool:
         """Whether an opinion of the Commission is called nearly so."""
         surnames = _surnames(name)
-        return any(_nearly(one, other) for one in surnames for other in self.opinions)
+        return any(_is_nearly_same(one, other) for one in surnames for other in self.opinions)
 
     def _answers_too(self, source: int, key: Number) -> bool:
         """One answer to several requests carries all their numbers in its heading: those are not
@@ -220,7 +220,7 @@ class Letters:
 
     def _is_to(self, row: int, surnames: frozenset[str]) -> bool:
         known = self._known_names(row)
-        return any(_alike(surname, name) for surname in surnames for name in known)
+        return any(_is_same_name(surname, name) for surname in surnames for name in known)
 
     def _named_otherwise(
         self, row: int, key: Number, surnames: frozenset[str], latest: int
@@ -274,12 +274,12 @@ class Letters:
             return Resolution("resolved", tuple(named), "name and year")
         elected = self._elected(page)
         if named and elected not in named:
-            return narrowed(sorted(named), "name and year")
+            return resolution_of_rows(sorted(named), "name and year")
         if elected is not None:
             reason = "volume and page, as other documents cite it by name"
             return Resolution("resolved", (elected,), reason)
         if rows and not surnames:
-            return narrowed(rows, "volume and page")
+            return resolution_of_rows(rows, "volume and page")
         reason = "no opinion at this volume and page, and none by this name and year"
         return Resolution("missing", (), reason)
 
@@ -325,7 +325,7 @@ def _claims(
             before, series = claims.get(key, (0, ""))
             claims[key] = (before + weight, series or parts.get("series", ""))
 
-    trusted = any(_trusted(number, own, year) for number in facts.numbers)
+    trusted = any(_trusted_number(number, own, year) for number in facts.numbers)
     for number in facts.numbers:
         add(number, HEADING if trusted else DOUBTFUL)
     for number in facts.title_numbers:
@@ -356,7 +356,7 @@ def _id_numbers(doc_id: str) -> list[tuple[str, int]]:
     return [own, *((f"{year}-{number}", FILED) for number in also_answered)]
 
 
-def _trusted(number: str, own: list[tuple[str, int]], year: int | None) -> bool:
+def _trusted_number(number: str, own: list[tuple[str, int]], year: int | None) -> bool:
     """A heading may quote another letter's number. It is believed where the id says the same as one
     of its numbers, or says nothing and the year fits."""
     parts = en.letter_parts(number)
@@ -369,7 +369,7 @@ def _trusted(number: str, own: list[tuple[str, int]], year: int | None) -> bool:
     return near and not any(weight == ID for _, weight in own)
 
 
-def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
+def _claims_with_extension(claims: list[Claim], extension: str) -> list[Claim]:
     """Claims whose supplement letter is the one cited. "-1090" tells what a letter is about, and is
     often left out."""
     exact = [claim for claim in claims if claim.extension == extension]
@@ -389,7 +389,7 @@ def _is_only_filed(claims: list[Claim], citation: Citation) -> bool:
     return bool(claims) and not is_said and all(claim.weight <= FILED for claim in claims)
 
 
-def _rows(claims: list[Claim]) -> list[int]:
+def _rows_of_claims(claims: list[Claim]) -> list[int]:
     return list(dict.fromkeys(claim.row for claim in claims))
 
 
@@ -405,14 +405,14 @@ def _speaks_of(text: str, surnames: frozenset[str]) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _alike(cited: str, known: str) -> bool:
+def _is_same_name(cited: str, known: str) -> bool:
     """The same name, or one as a scanner or a typist may have spoiled it."""
     needed = SAME_BEGINNING if cited[0] == known[0] else ANY_BEGINNING
     return cited == known or SequenceMatcher(None, cited, known).ratio() >= needed
 
 
-def _nearly(cited: str, known: str) -> bool:
-    return cited == known or SequenceMatcher(None, cited, known).ratio() >= NEARLY
+def _is_nearly_same(cited: str, known: str) -> bool:
+    return cited == known or SequenceMatcher(None, cited, known).ratio() >= NAME_SIMILARITY
 
 
 def _years_near(year: str) -> set[str]:

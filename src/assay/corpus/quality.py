@@ -83,16 +83,16 @@ def stats(corpus: Corpus) -> Stats:
         fingerprint=corpus.fingerprint,
         documents=len(corpus),
         characters=int(documents["length"].sum() or 0),
-        by_type=_counted(documents["type"]),
-        by_year=_counted(documents["year"].cast(pl.String)),
-        by_language=_counted(documents["language"]),
+        by_type=_value_counts(documents["type"]),
+        by_year=_value_counts(documents["year"].cast(pl.String)),
+        by_language=_value_counts(documents["language"]),
         coverage=coverage(corpus),
         citations=dict(corpus.manifest.citations),
         citations_by_kind={
-            str(kind[0]) or "not understood": _counted(group["status"])
+            str(kind[0]) or "not understood": _value_counts(group["status"])
             for kind, group in cited.group_by("kind")
         },
-        record_citations=_counted(in_records["status"]),
+        record_citations=_value_counts(in_records["status"]),
         quality=_quality(corpus),
         no_text=int((documents["length"] == 0).sum()),
         problems=dict(corpus.manifest.problems),
@@ -137,7 +137,7 @@ def _metadata_keys(corpus: Corpus) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _counted(series: pl.Series) -> dict[str, int]:
+def _value_counts(series: pl.Series) -> dict[str, int]:
     counts = series.fill_null("").value_counts().sort("count", descending=True)
     pairs = {str(value) or "none": int(count) for value, count in counts.iter_rows()}
     return dict(sorted(pairs.items())) if all(key.isdigit() for key in pairs) else pairs
@@ -209,7 +209,7 @@ def check(corpus: Corpus, *, limit: int = 1000) -> list[Finding]:
         _find_unresolved,
         _find_repaired,
     ):
-        findings += _limited(look(corpus), limit)
+        findings += _at_most_of_each(look(corpus), limit)
     return findings
 
 
@@ -217,7 +217,7 @@ def _flag(code: str, where: str, message: str) -> Finding:
     return Finding(level="flag", code=code, where=where, message=message)
 
 
-def _limited(findings: Iterable[Finding], limit: int) -> Iterator[Finding]:
+def _at_most_of_each(findings: Iterable[Finding], limit: int) -> Iterator[Finding]:
     counts: dict[str, int] = {}
     for finding in findings:
         counts[finding.code] = counts.get(finding.code, 0) + 1

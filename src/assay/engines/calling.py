@@ -36,7 +36,7 @@ Work = Callable[[int], T]  # the number of a query -> what its call gave
 FIRST_WAIT = 0.25  # seconds before the first retry; doubled each time, and shortened by chance
 LONGEST_WAIT = 8.0  # seconds between two attempts
 WAITS = 30.0  # seconds that the waits of one query may take together
-LATE = "no answer in"  # how the error of a call begins that took too long
+OUT_OF_TIME = "no answer in"  # how the error of a call begins that took too long
 SLACK = 1.0  # seconds before a thread that should have answered is left behind
 
 
@@ -48,11 +48,11 @@ class Temporary(EngineError):
         self.wait = wait
 
 
-class Late(Temporary):
+class OutOfTime(Temporary):
     """No answer within the limit of time."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"{LATE} {seconds:g} s")
+        super().__init__(f"{OUT_OF_TIME} {seconds:g} s")
 
 
 class Answer(list[T]):
@@ -71,7 +71,7 @@ class Overdue(BaseException):
 TEMPORARY = (Temporary, TimeoutError, ConnectionError)
 
 
-def patiently(attempt: Callable[[], T], calls: Calls, pace: RateLimit) -> tuple[T, int]:
+def with_retries(attempt: Callable[[], T], calls: Calls, pace: RateLimit) -> tuple[T, int]:
     """The result of an attempt, and the number of retries it took. After a temporary failure the
     attempt is repeated, after a wait that doubles; the wait that an engine asks for is respected
     while all waits together stay within `WAITS`."""
@@ -116,7 +116,7 @@ class RateLimit:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `Late` after the limit. It interrupts the main thread if the system can; for other
+    """Raise `OutOfTime` after the limit. It interrupts the main thread if the system can; for other
     threads, `QueryThreads` watches the time."""
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
@@ -131,13 +131,13 @@ def time_limit(seconds: float) -> Iterator[None]:
     try:
         yield
     except Overdue:
-        raise Late(seconds) from None
+        raise OutOfTime(seconds) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
-def longest(calls: Calls) -> float:
+def longest_wait(calls: Calls) -> float:
     """Seconds after which a query should have been answered or given up: its attempts, the waits
     between them, and its turns."""
     attempts = calls.retries + 1
@@ -155,7 +155,7 @@ class QueryThreads(Generic[T]):
 
     def __init__(self, work: Work[T], late: Work[T], calls: Calls) -> None:
         self._work, self._late, self._calls = work, late, calls
-        self._limit = longest(calls)
+        self._limit = longest_wait(calls)
         self._waiting: SimpleQueue[int] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, T | BaseException]] = SimpleQueue()
         self._started: dict[int, float] = {}
@@ -275,7 +275,7 @@ class QueryRunner:
         self._engine, self._top_k = engine, top_k
         self._calls, self._limited = calls or Calls(), calls is not None
         self._pace = RateLimit(self._calls.rate)
-        self._accepts = accepted(engine.search)
+        self._accepts = accepted_parameters(engine.search)
         # an engine that keeps to the time limit itself gets it, any other is interrupted
         self._keeps_time = bool(getattr(engine, "keeps_time", False))
         at_once = self._calls.concurrency
@@ -297,7 +297,7 @@ class QueryRunner:
         for number, result in self._each(queries, progress):
             results[number] = result
             done(queries[number], result)
-            late = late + 1 if (result.error or "").startswith(LATE) else 0
+            late = late + 1 if (result.error or "").startswith(OUT_OF_TIME) else 0
             if late >= self._patience and self._limited:
                 raise EngineError(
                     f"engine {self.name!r} hangs: {late} queries in a row had {result.error}"
@@ -313,7 +313,9 @@ class QueryRunner:
             return
 
         def late(number: int) -> QueryResult:
-            return QueryResult(query_id=queries[number].id, error=str(Late(self._calls.timeout)))
+            return QueryResult(
+                query_id=queries[number].id, error=str(OutOfTime(self._calls.timeout))
+            )
 
         crew = QueryThreads(lambda number: self.ask(queries[number]), late, self._calls)
         done = crew.done(range(len(queries)))
@@ -338,7 +340,7 @@ class QueryRunner:
             return answer, hits, took if own is None else own
 
         try:
-            (answer, hits, millis), retries = patiently(attempt, self._calls, self._pace)
+            (answer, hits, millis), retries = with_retries(attempt, self._calls, self._pace)
         except (KeyboardInterrupt, MissingExtra):
             raise  # no query can be answered, which one error says
         except BaseException as error:
@@ -351,7 +353,7 @@ class QueryRunner:
         return time_limit(self._calls.timeout)
 
     def _more(self, query: Query) -> Mapping[str, object]:
-        more = {name: value for name, value in known_of(query).items() if name in self._accepts}
+        more = {name: value for name, value in row_values(query).items() if name in self._accepts}
         # a required parameter without a value is empty
         more |= {name: "" for name in self._accepts.required if name not in more}
         return more | {"timeout": self._calls.timeout} if self._keeps_time else more
@@ -376,7 +378,7 @@ class QueryRunner:
         )
 
 
-def known_of(query: Query) -> dict[str, object]:
+def row_values(query: Query) -> dict[str, object]:
     """The values of a gold set's row beside its text, without empty ones. A value for which the
     format has no field is in `extra`."""
     own: dict[str, object] = {
@@ -400,7 +402,7 @@ class AcceptedParameters(frozenset[str]):
     required: frozenset[str] = frozenset()
 
 
-def accepted(search: Callable[..., Any]) -> AcceptedParameters:
+def accepted_parameters(search: Callable[..., Any]) -> AcceptedParameters:
     try:
         parameters = inspect.signature(search).parameters.values()
     except (TypeError, ValueError):  # some functions written in C do not say
@@ -461,13 +463,13 @@ def _hit(answered: Any, name: str, query: Query, rank: int) -> Hit:
         own = {"doc_id": answered.doc_id, "score": getattr(answered, "score", None)}
         hit = _from_mapping({**getattr(answered, "__dict__", {}), **own}, name, query, rank)
     else:
-        raise _broken(name, query, rank, f"{type(answered).__name__} {answered!r:.60}")
+        raise _contract_error(name, query, rank, f"{type(answered).__name__} {answered!r:.60}")
     if not hit.doc_id:
-        raise _broken(name, query, rank, "an empty id")
+        raise _contract_error(name, query, rank, "an empty id")
     if not is_text(hit.doc_id):
-        raise _broken(name, query, rank, f"an id that is not text, {hit.doc_id!r:.60},")
+        raise _contract_error(name, query, rank, f"an id that is not text, {hit.doc_id!r:.60},")
     if hit.score is not None and math.isnan(hit.score):
-        raise _broken(name, query, rank, f"the score NaN for {hit.doc_id!r}")
+        raise _contract_error(name, query, rank, f"the score NaN for {hit.doc_id!r}")
     return hit
 
 
@@ -483,7 +485,7 @@ def _from_mapping(fields: Mapping[str, object], name: str, query: Query, rank: i
                 text=str(fields.get("text") or ""),
                 metadata={name: value for name, value in fields.items() if name not in own},
             )
-    raise _broken(name, query, rank, f"an object without an id: {dict(fields)!r:.60}")
+    raise _contract_error(name, query, rank, f"an object without an id: {dict(fields)!r:.60}")
 
 
 def _score(value: Any) -> float | None:
@@ -494,7 +496,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _broken(name: str, query: Query, rank: int, returned: str) -> EngineError:
+def _contract_error(name: str, query: Query, rank: int, returned: str) -> EngineError:
     return EngineError(
         f"engine {name!r} returned {returned} at rank {rank} of query {query.id!r}, "
         "expected a document id"

@@ -49,7 +49,7 @@ BUILT_IN: dict[str, str] = {
     "lancedb": "assay.engines.stores.deprecated:LANCE",
     "opensearch": "assay.engines.stores.opensearch:OPENSEARCH",
 }
-KINDS = plugins.Kind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)
+KINDS = plugins.PluginKind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)
 
 
 class EngineKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +163,7 @@ def read_tables(tables: object, file: Path) -> dict[str, EngineConfig]:
         else:
             read[name] = _read_table(name, table, where, file.resolve().parent)
     for name, routes in routed.items():
-        read[name] = _routed(read, name, routes, f"{file}: engines.{name}.corpora")
+        read[name] = _with_routes(read, name, routes, f"{file}: engines.{name}.corpora")
     return read
 
 
@@ -188,10 +188,12 @@ def seconds_of(value: float | str | None, where: str) -> float | None:
 
 def settings_of(config: EngineConfig, kind: EngineKind) -> Any:
     """The kind's own keys, as its struct."""
-    return converted(config.own, kind.settings, f"engines.{config.name}")
+    return convert_table(config.own, kind.settings, f"engines.{config.name}")
 
 
-def converted(values: object, shape: type[Table], where: str, more: Iterable[str] = ()) -> Table:
+def convert_table(
+    values: object, shape: type[Table], where: str, more: Iterable[str] = ()
+) -> Table:
     """The values as a struct. An unknown key is refused, with the key that was probably meant;
     `more` are keys that are known elsewhere."""
     keys = (*shape.__struct_fields__, *more)
@@ -223,11 +225,11 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
     common_keys = Common.__struct_fields__
     own = {key: value for key, value in table.items() if key not in common_keys}
     if kind is None:
-        plain = converted(own, _Plain, where, common_keys)
-        return _plain(name, _common(table, where), plain, where, folder)
+        plain = convert_table(own, _SimpleKeys, where, common_keys)
+        return _simple_engine(name, _common(table, where), plain, where, folder)
     common = _common(table, where)
     own = _with_values(own, kind, common.parameters, where)
-    settings = converted(own, kind.settings, where, common_keys)
+    settings = convert_table(own, kind.settings, where, common_keys)
     if kind.check is not None and any(wrong := kind.check(settings)):
         raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
     if kind.example:
@@ -254,14 +256,16 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str) and bool(value) and "://" not in value and "env:" not in value
 
 
-class _Plain(msgspec.Struct, frozen=True, kw_only=True):
+class _SimpleKeys(msgspec.Struct, frozen=True, kw_only=True):
     search_module: str | None = None
     module: str | None = None
     engine: str | None = None
     run: str | None = None
 
 
-def _plain(name: str, common: Common, settings: _Plain, where: str, folder: Path) -> EngineConfig:
+def _simple_engine(
+    name: str, common: Common, settings: _SimpleKeys, where: str, folder: Path
+) -> EngineConfig:
     config = EngineConfig(
         name=name,
         folder=str(folder),
@@ -294,7 +298,7 @@ def _common_alone(name: str, table: Mapping[str, object], where: str) -> EngineC
 
 def _common(table: Mapping[str, object], where: str) -> Common:
     known = {key: value for key, value in table.items() if key in Common.__struct_fields__}
-    common = converted(known, Common, where)
+    common = convert_table(known, Common, where)
     for key, least, most in (
         ("top_k", 1, 10_000),
         ("retries", 0, 20),
@@ -347,7 +351,7 @@ def with_parameters(config: EngineConfig, values: Mapping[str, object]) -> Engin
         kind = kind_of(config.kind)
         own = _with_values(own, kind, parameters, where)
         if kind.check is not None and any(
-            wrong := kind.check(converted(own, kind.settings, where))
+            wrong := kind.check(convert_table(own, kind.settings, where))
         ):
             raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
     return msgspec.structs.replace(config, parameters=parameters, own=own)
@@ -373,7 +377,7 @@ def _with_values(
     return {**own, **parameters}
 
 
-def called(
+def with_limits(
     config: EngineConfig, *, timeout: float | None = None, concurrency: int | None = None
 ) -> EngineConfig:
     """The engine with other limits than its table has."""
@@ -386,7 +390,7 @@ def called(
         concurrency=own.concurrency if concurrency is None else concurrency,
     )
     routes = {
-        corpus: called(part, timeout=timeout, concurrency=concurrency)
+        corpus: with_limits(part, timeout=timeout, concurrency=concurrency)
         for corpus, part in config.routes.items()
     }
     return msgspec.structs.replace(config, calls=calls, routes=routes)
@@ -414,7 +418,7 @@ def _routes(table: Mapping[str, object], where: str) -> dict[str, str]:
     return routes
 
 
-def _routed(
+def _with_routes(
     read: Mapping[str, EngineConfig], name: str, routes: Mapping[str, str], where: str
 ) -> EngineConfig:
     for corpus, target in routes.items():

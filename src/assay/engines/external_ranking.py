@@ -44,7 +44,7 @@ MAX_QUERY = 20_000  # characters of a query that are read
 
 TermWeights = Mapping[str, float]  # "field:term" -> weight in the query
 RowValues = dict[int, float]  # row -> the value of a signal
-EXTERNAL_STORES = plugins.Kind(
+EXTERNAL_STORES = plugins.PluginKind(
     name="engine to load a corpus into",
     group="assay.carriers",
     built_in={

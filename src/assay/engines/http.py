@@ -40,7 +40,7 @@ import msgspec
 from assay import __version__
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Hit, SearchEngine
-from assay.engines.calling import Answer, Late, Temporary
+from assay.engines.calling import Answer, OutOfTime, Temporary
 from assay.engines.engine_table import DEFAULT_TIMEOUT, EngineKind
 from assay.engines.http_table import (
     HttpTable,
@@ -56,7 +56,7 @@ from assay.engines.http_table import (
     with_keys,
 )
 from assay.engines.mapping import fields_of, lists_in, number
-from assay.engines.secrets import filled, hidden, names_in, values_of
+from assay.engines.secrets import secret_names, values_of, with_secrets, without_secrets
 
 SHOWN = 300  # characters of what a server says of an error; taste
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
@@ -108,7 +108,7 @@ class HttpEngine(SearchEngine):
         values = {**self._table.parameters, **values, "query": query, "top_k": top_k}
         pattern, table = self._pattern, self._table
         url = fill(pattern.url, values, "url")
-        params = [(name, _plain(template, values)) for name, template in pattern.params]
+        params = [(name, _param_text(template, values)) for name, template in pattern.params]
         if params:
             url += ("&" if "?" in url else "?") + urlencode(params)
         body = None
@@ -124,7 +124,7 @@ class HttpEngine(SearchEngine):
         try:
             response = self._client.send(request, timeout)
         except TimeoutError:
-            raise Late(timeout) from None
+            raise OutOfTime(timeout) from None
         except ssl.SSLCertVerificationError as error:
             raise EngineError(
                 f"the certificate of {host} is not trusted: {error.verify_message}; "
@@ -141,7 +141,7 @@ class HttpEngine(SearchEngine):
         except (OSError, HTTPException, ValueError) as error:
             said = self.shown(str(error) or type(error).__name__)
             if isinstance(error, OSError) and time.monotonic() - started >= timeout:
-                raise Late(timeout) from None
+                raise OutOfTime(timeout) from None
             raise Temporary(f"no answer from {host}: {said}") from None
         if raising and response.status in RETRIED:
             wait = wait_of(response.headers.get("retry-after", ""))
@@ -169,7 +169,7 @@ class HttpEngine(SearchEngine):
             )
         text = self.shown(" ".join(response.body[:4096].decode("utf-8", "replace").split()))
         if status in (401, 403):
-            named = dict.fromkeys(name for text in self._naming() for name in names_in(text))
+            named = dict.fromkeys(name for text in self._naming() for name in secret_names(text))
             key = f" in {', '.join(named)}" if named else ": the table names none"
             return f"{host} answers status {status}: it does not accept the key{key}" + (
                 f"; it says: {text}" if text else ""
@@ -179,7 +179,7 @@ class HttpEngine(SearchEngine):
     def shown(self, text: str) -> str:
         """A text of the server as it may be shown. Secrets are removed before it is cut, which
         could leave a part of one."""
-        text = hidden(text, self._secrets)
+        text = without_secrets(text, self._secrets)
         text = "".join(character if character.isprintable() else " " for character in text)
         return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
@@ -193,7 +193,7 @@ class HttpEngine(SearchEngine):
 
     def masked(self, text: str) -> str:
         """The text without the secrets."""
-        return hidden(text, self._secrets)
+        return without_secrets(text, self._secrets)
 
     def _naming(self) -> tuple[str, ...]:
         """The texts of the table that may name a secret."""
@@ -209,13 +209,13 @@ class HttpEngine(SearchEngine):
     def _made_headers(self) -> dict[str, str]:
         table, where = self._table, f"engines.{self._name}"
         headers = {
-            name: filled(value, f"{where}.headers.{name}")
+            name: with_secrets(value, f"{where}.headers.{name}")
             for name, value in table.headers.items()
             if value
         }
         secrets = values_of(self._naming())
         if table.login:
-            login = filled(table.login, f"{where}.login")
+            login = with_secrets(table.login, f"{where}.login")
             basic = base64.b64encode(login.encode()).decode()
             headers["Authorization"] = f"Basic {basic}"
             secrets = (*secrets, basic, login.partition(":")[2])
@@ -250,7 +250,7 @@ def _spellings(secret: str) -> tuple[str, ...]:
     return secret, quote(secret), quote(secret, safe=""), quote_plus(secret), in_json
 
 
-def _plain(template: Template, values: Values) -> str:
+def _param_text(template: Template, values: Values) -> str:
     """A value of `params`, which is percent-encoded as a whole."""
     return "".join(part if isinstance(part, str) else as_text(part, values) for part in template)
 

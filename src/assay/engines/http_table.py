@@ -22,7 +22,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.engines.engine_table import ROW
-from assay.engines.secrets import filled, names_in
+from assay.engines.secrets import secret_names, with_secrets
 
 METHODS = ("GET", "POST", "PUT")
 # names of headers and parameters that hold a secret
@@ -108,7 +108,7 @@ def complete(table: HttpTable) -> HttpTable:
     fields: dict[str, Any] = {
         name: getattr(table, name) or getattr(preset, name) for name in table.__struct_fields__
     }
-    fields["headers"] = _over(preset.headers, table.headers)
+    fields["headers"] = _merge_headers(preset.headers, table.headers)
     fields["params"] = preset.params | table.params
     fields["params"] = {name: value for name, value in fields["params"].items() if value}
     fields["method"] = (fields["method"] or ("POST" if fields["body"] else "GET")).upper()
@@ -117,7 +117,7 @@ def complete(table: HttpTable) -> HttpTable:
     return HttpTable(**fields)
 
 
-def _over(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:
+def _merge_headers(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:
     """The headers of both, those of `above` first; their names ignore case."""
     named = {name.lower() for name in above}
     kept = {name: value for name, value in below.items() if name.lower() not in named}
@@ -184,14 +184,14 @@ def _mistakes(table: HttpTable) -> Iterator[tuple[str, str]]:
     if table.body and table.method == "GET":
         yield "method", "a GET has no body: use POST, or put the query in the address"
     for name, value in table.headers.items():
-        if SECRET_HEADER.fullmatch(name.lower()) and not names_in(value):
+        if SECRET_HEADER.fullmatch(name.lower()) and not secret_names(value):
             yield f"headers.{name}", _NAME_IT
         if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
             yield f"headers.{name}", "this cannot be the name of a header"
     for name, value in table.params.items():
-        if SECRET_PARAM.fullmatch(name.lower()) and not names_in(value):
+        if SECRET_PARAM.fullmatch(name.lower()) and not secret_names(value):
             yield f"params.{name}", _NAME_IT
-    if table.login and not names_in(table.login):
+    if table.login and not secret_names(table.login):
         yield "login", _NAME_IT
     try:
         pattern = pattern_of(table, "")
@@ -229,7 +229,7 @@ def _address_mistakes(url: str) -> Iterator[tuple[str, str]]:
     elif not _PLAIN.fullmatch(re.sub(r"\{\{.*?\}\}", "", url)):
         yield "http", "the address has characters that must be percent-encoded"
     for name, value in parse_qsl(split.query):
-        if SECRET_PARAM.fullmatch(name.lower()) and not names_in(value) and "{{" not in value:
+        if SECRET_PARAM.fullmatch(name.lower()) and not secret_names(value) and "{{" not in value:
             yield "http", f"{name}: {_NAME_IT}"
 
 
@@ -254,7 +254,7 @@ def _keys_written_in(value: Any) -> Iterator[str]:
         for name, inner in value.items():
             if not isinstance(inner, str):
                 yield from _keys_written_in(inner)
-            elif SECRET_IN_BODY.fullmatch(name.lower()) and inner and not names_in(inner):
+            elif SECRET_IN_BODY.fullmatch(name.lower()) and inner and not secret_names(inner):
                 yield name
 
 
@@ -308,9 +308,9 @@ def fill(template: Template, values: Values, manner: Manner) -> str:
 def with_keys(template: Template, manner: Manner | None, where: str) -> Template:
     """The template with the secrets that its own text names (`env:NAME`), written in the manner, or
     as they are without one. The values of placeholders come from others and name no secrets."""
-    spelled = _unquoted if manner == "json" else _percent if manner else str
+    spelled = _drop_quotes if manner == "json" else _percent if manner else str
     return tuple(
-        filled(part, where, spelled) if isinstance(part, str) else part for part in template
+        with_secrets(part, where, spelled) if isinstance(part, str) else part for part in template
     )
 
 
@@ -346,7 +346,7 @@ def _as_json(place: Placeholder, values: Values) -> str:
             return place.default.strip('"') if place.quoted else place.default
         return "" if place.quoted else "null"
     if place.quoted:
-        return _unquoted(as_text(place, values))
+        return _drop_quotes(as_text(place, values))
     return _json(_json(values[place.name]) if place.twice else values[place.name])
 
 
@@ -364,7 +364,7 @@ def _percent(text: str) -> str:
     return quote(text, safe="")
 
 
-def _unquoted(text: str) -> str:
+def _drop_quotes(text: str) -> str:
     return _json(text)[1:-1]
 
 

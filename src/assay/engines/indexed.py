@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.core.files import os_message, write_atomic
 from assay.core.types import Document
 from assay.core.workspace import workspace
 from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import Corpus
-from assay.corpus.in_force import standings_of
+from assay.corpus.in_force import statuses_of_open_corpus
 from assay.corpus.lookup import corpus_named
 from assay.search import encoding, index, index_files
 from assay.search.confidence import Calibration, models_of
@@ -105,7 +105,7 @@ def index_corpus(
     """Build the index of a corpus, or bring it up to date. `questions` is a file of questions that
     were written for documents, SHIPS for those of the package alone, NONE for none, or empty for
     the last choice."""
-    need("search", "the search engine")
+    require_extra("search", "the search engine")
     corpus = corpus_named(name, home)
     corpus.complete()
     if encoder:
@@ -136,7 +136,7 @@ def open_indexed(
 ) -> Engine:
     """The engine on a corpus. An index that is missing, outdated or damaged is built again, and
     `say` tells why. `weights` replace those of its profile that are meant to be chosen."""
-    need("search", "the search engine")
+    require_extra("search", "the search engine")
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
     if not corpus.is_complete:
@@ -157,7 +157,7 @@ def open_indexed(
         opened,
         name=corpus.name,
         lookup=lru_cache(maxsize=4096)(corpus.get),
-        standings=partial(standings_of, str(corpus.data_folder)),
+        standings=partial(statuses_of_open_corpus, str(corpus.data_folder)),
         calibration=_calibration(opened, folder, say),
     )
     return engine.with_weights(weights) if weights else engine

@@ -144,7 +144,7 @@ def fields_of(items: Sequence[object]) -> list[Field]:
     if not items:
         return []
     values = {path: [find(path, item) for item in items] for path in _paths(items[0], "", 0)}
-    likely = {part: _likely(part, values) for part in ("id", "score", "title", "text")}
+    likely = {part: _likely_path(part, values) for part in ("id", "score", "title", "text")}
     played: dict[str, str] = {}
     for part, paths in likely.items():
         if path := next((path for path in paths if path not in played), ""):
@@ -152,7 +152,7 @@ def fields_of(items: Sequence[object]) -> list[Field]:
     return [
         Field(
             path=path,
-            example=_shown(column[0]),
+            example=_shown_keys(column[0]),
             part=played.get(path, ""),
             parts=[part for part, paths in likely.items() if path in paths],
         )
@@ -171,7 +171,7 @@ def _paths(item: object, path: str, depth: int) -> Iterator[str]:
         yield path or "@"
 
 
-def _likely(part: str, values: dict[str, list[Any]]) -> list[str]:
+def _likely_path(part: str, values: dict[str, list[Any]]) -> list[str]:
     """The paths that can play a part, the likely ones first."""
     names = {"id": IDS, "score": SCORES, "title": TITLES, "text": TEXTS}[part]
     can = {"id": _is_id, "score": _is_score, "title": _is_title, "text": _is_text}[part]
@@ -223,6 +223,6 @@ def _is_text(column: list[Any], by_name: bool) -> bool:
     return len(texts) == len(column) and (by_name or is_long)
 
 
-def _shown(value: object) -> str:
+def _shown_keys(value: object) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

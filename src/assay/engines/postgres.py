@@ -34,7 +34,7 @@ from assay.engines.external_ranking import (
     check_ranking,
     own_or_external_ranking,
 )
-from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.secrets import values_of, with_secrets, without_secrets
 from assay.engines.stores.vector_store import (
     ENCODER,
     Filters,
@@ -110,7 +110,7 @@ class ThreadConnections:
         kept = getattr(self._own, "connection", None)
         if kept is not None and not kept.closed:
             return kept
-        options = conninfo.parts(self._url, self._where) | {"connect_timeout": "10"}
+        options = conninfo.address_parts(self._url, self._where) | {"connect_timeout": "10"}
         self._own.connection = connection = self.driver.connect(**options, autocommit=True)
         with self._lock:
             self._open[:] = [connection, *(each for each in self._open if not each.closed)]
@@ -403,7 +403,7 @@ class PostgresCorpus:
         self._documents, self._terms, self._about = (
             _identifier(f"{table.table}{end}") for end in ("", "_terms", "_about")
         )
-        url = filled(table.postgres, f"{where}.postgres")
+        url = with_secrets(table.postgres, f"{where}.postgres")
         self._connections = ThreadConnections(url, f"{where}.postgres", _search_deep)
         self._postings: dict[str, tuple[array[int], array[float]]] = {}
         self._block = 0
@@ -522,7 +522,9 @@ class PostgresCorpus:
             return self._connections.get().execute(statement, values)
         except self._connections.driver.Error as error:
             secrets = values_of([self._table.postgres])
-            raise EngineError(f"{self._name}: {hidden(first_line(error), secrets)}") from error
+            raise EngineError(
+                f"{self._name}: {without_secrets(first_line(error), secrets)}"
+            ) from error
 
 
 def _search_deep(connection: Any) -> None:
@@ -546,7 +548,7 @@ def _no_nulls(text: str) -> str:
 
 def _team_engine(name: str, table: PostgresTable) -> PostgresEngine:
     places = {key: getattr(table, key) for key in PostgresPlaces.__struct_fields__}
-    settings = Settings(url=filled(table.postgres, f"engines.{name}.postgres"), **places)
+    settings = Settings(url=with_secrets(table.postgres, f"engines.{name}.postgres"), **places)
     embed = partial(query_vector, table.encoder) if table.vector else None
     return PostgresEngine(settings, embed=embed, name=name)
 

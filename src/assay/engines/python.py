@@ -526,7 +526,7 @@ def _pyterrier(target: Any) -> AdaptedEngine:
         import pandas
 
         # its own engines read characters like ? and ' as operators
-        asked = pandas.DataFrame([{"qid": "1", "query": _plain(query)}])
+        asked = pandas.DataFrame([{"qid": "1", "query": _query_without_operators(query)}])
         found = target.transform(asked)
         if "docno" not in getattr(found, "columns", ()):
             raise EngineError(f"{_described(target)} returned no column docno")
@@ -539,7 +539,7 @@ def _pyterrier(target: Any) -> AdaptedEngine:
     return AdaptedEngine(type(target).__name__, search)
 
 
-def _plain(query: str) -> str:
+def _query_without_operators(query: str) -> str:
     """The query as letters, digits and spaces, which every query parser reads as words."""
     return " ".join("".join(c if c.isalnum() else " " for c in query).split())
 

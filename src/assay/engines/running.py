@@ -32,7 +32,7 @@ from assay.engines.calling import (
     AllFailed,
     Progress,
     ask_all,
-    longest,
+    longest_wait,
     refuse_all_failed,
     stdout_to_stderr,
 )
@@ -66,7 +66,7 @@ def ask_engine(
     """The engine's name and its answers, in the order of the queries. Hits on files of its corpus
     have the ids of their documents."""
     if config.routes:
-        return config.name, _routed(config, queries, top_k=top_k, progress=progress, say=say)
+        return config.name, _ask_routed(config, queries, top_k=top_k, progress=progress, say=say)
     name, results = _answers(config, queries, top_k=top_k, progress=progress, say=say)
     if is_worker() or (files := _files_of(config)) is None:
         return name, results
@@ -87,14 +87,16 @@ def _answers(
     if cluster.is_on():
         return _ask_in_parts(config, queries, top_k)
     if config.search_module is not None and not is_worker():
-        return _apart(config, queries, top_k, progress)
-    with stdout_to_stderr(), opened(config, say) as engine:
+        return _ask_in_process(config, queries, top_k, progress)
+    with stdout_to_stderr(), engine_session(config, say) as engine:
         note(0)
-        return ask_all(engine, queries, top_k=top_k, calls=config.calls, progress=_noted(progress))
+        return ask_all(
+            engine, queries, top_k=top_k, calls=config.calls, progress=_noting_progress(progress)
+        )
 
 
 @contextlib.contextmanager
-def opened(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
+def engine_session(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
     """The engine; if it is one of Assay's own kinds, its connections are closed at the end."""
     engine = open_engine(config, say)
     try:
@@ -129,10 +131,10 @@ def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
     if config.engine is not None or config.run is not None:
         return None
     rounds = -(-config.calls.warm_up // config.calls.concurrency) + 1
-    return START, rounds * longest(config.calls) + 10 * SLACK
+    return START, rounds * longest_wait(config.calls) + 10 * SLACK
 
 
-def _noted(progress: Progress) -> Progress:
+def _noting_progress(progress: Progress) -> Progress:
     """The progress with a sign of life after every query, for a worker."""
 
     def noted(queries: Iterable[Query]) -> Iterator[Query]:
@@ -151,9 +153,11 @@ def _ask_in_parts(
 ) -> tuple[str, list[QueryResult]]:
     """Run the queries in parts, each by a worker in a process of its own."""
     folder = config.folder or os.getcwd()
-    parts = enumerate(cluster.parts(queries))
+    parts = enumerate(cluster.even_parts(queries))
     home = str(workspace().resolve())
-    made = [answer for _, answer in cluster.each(ask_part, parts, config, top_k, folder, home)]
+    made = [
+        answer for _, answer in cluster.map_on_cluster(ask_part, parts, config, top_k, folder, home)
+    ]
     results = [result for _, part in made for result in part]
     name = made[0][0] if made else config.name
     refuse_all_failed(name, results)
@@ -185,7 +189,7 @@ def _ask_part_here(
 # ── in a process of its own ───────────────────────────────────────────────────────────────────────
 
 
-def _apart(
+def _ask_in_process(
     config: EngineConfig, queries: Sequence[Query], top_k: int, progress: Progress
 ) -> tuple[str, list[QueryResult]]:
     job = Job(ask_here, (config, tuple(queries), top_k), quiet=quiet_of(config))
@@ -245,7 +249,7 @@ def failed_process(failure: Failure) -> AssayError:
 # ── each corpus on an engine of its own ───────────────────────────────────────────────────────────
 
 
-def _routed(
+def _ask_routed(
     config: EngineConfig, queries: Sequence[Query], *, top_k: int, progress: Progress, say: Say
 ) -> list[QueryResult]:
     refuse_unserved(config, queries)
@@ -296,7 +300,7 @@ BASELINES = {
     "random": "assay.engines.baselines:RandomEngine",
     "bm25": "assay.engines.baselines:Bm25Engine",
 }
-ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
+ENGINES = plugins.PluginKind(name="engine", group="assay.engines", built_in=BASELINES)
 
 
 def searched(config: EngineConfig) -> Path | None:
@@ -411,7 +415,7 @@ def _trial(config: EngineConfig, query: str, top_k: int, known: Mapping[str, obj
     if config.kind:
         from assay.engines.http import HttpEngine  # most engines need no HTTP client
 
-        with opened(config) as engine:
+        with engine_session(config) as engine:
             if isinstance(engine, HttpEngine):
                 return _try_over_http(engine, config, query, top_k, known)
     return _try_any(config, query, top_k, known)

@@ -1,8 +1,8 @@
 """Secrets from the environment: a table names them (`env:NAME`), and no output shows them.
 
 A file, an error, a receipt and the output of `engines test` have only the name. The answer of a
-server may repeat a secret, or a part of it: `hidden` removes it before anything is shown or
-kept."""
+server may repeat a secret, or a part of it: `without_secrets` removes it before anything is shown
+or kept."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NAMED = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
 SHORTEST = 6  # a part of a key that is this long is one
 
 
-def names_in(text: str) -> list[str]:
+def secret_names(text: str) -> list[str]:
     """The variables that a text names."""
     return NAMED.findall(text)
 
 
-def filled(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
+def with_secrets(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
     """The text with every `env:NAME` replaced by its value, as `spelled` writes it. A variable that
     is not set is an error with its name."""
 
@@ -41,12 +41,12 @@ def filled(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
 
 def values_of(texts: Iterable[str]) -> tuple[str, ...]:
     """The values of all variables that the texts name."""
-    names = {name for text in texts for name in names_in(text)}
+    names = {name for text in texts for name in secret_names(text)}
     values = (os.environ.get(name, "").strip() for name in sorted(names))
     return tuple(value for value in values if value)
 
 
-def hidden(text: str, secrets: Iterable[str]) -> str:
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
     """The text without the secrets, without parts of them of six characters or more, and without
     passwords in addresses."""
     text = without_password(text)

@@ -22,10 +22,10 @@ from assay.core.errors import AssayError, InputError
 from assay.core.types import Hit, JsonObject, Query, QueryResult
 from assay.core.workers import Failure, Job, note, run_jobs
 from assay.core.workspace import workspace
-from assay.engines.calling import QueryRunner, known_of, stdout_to_stderr
+from assay.engines.calling import QueryRunner, row_values, stdout_to_stderr
 from assay.engines.engine_table import EngineConfig, with_parameters
 from assay.engines.python import with_keywords
-from assay.engines.running import failed_process, is_indexed_name, opened, quiet_of
+from assay.engines.running import engine_session, failed_process, is_indexed_name, quiet_of
 
 Tick = Callable[[], None]
 
@@ -44,7 +44,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     def key(self, parameters: Mapping[str, object], query: Query) -> str:
         """Of one call."""
         engine = [self.fingerprint, self.whole_hits, self.top_k, sorted(parameters.items())]
-        written = msgspec.json.encode([engine, query.text, known_of(query)], order="sorted")
+        written = msgspec.json.encode([engine, query.text, row_values(query)], order="sorted")
         return hashlib.blake2b(written, digest_size=16).hexdigest()
 
 
@@ -185,7 +185,7 @@ def _ask_in_worker(
 
 def _opened_once(config: EngineConfig, whole_hits: bool) -> Any:
     if config.engine is None or not is_indexed_name(config.engine):
-        return opened(config)
+        return engine_session(config)
     engine = _own_engine(config.engine).with_weights(config.parameters)
     return nullcontext(engine if whole_hits else with_keywords(engine, {"texts": False}))
 

@@ -95,7 +95,7 @@ def score_sheet(
     columns = np.array([column for column, _ in own], np.int64)
     measures = [measure for _, measure in own]
     if measures:
-        for rows, computed in cluster.each(compute_measures, pack(prepared), measures):
+        for rows, computed in cluster.map_on_cluster(compute_measures, pack(prepared), measures):
             values[np.ix_(rows, columns)] = computed
     values[~prepared.scorable] = np.nan
     return ScoreSheet(

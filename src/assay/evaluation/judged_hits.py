@@ -25,13 +25,13 @@ from assay.core.results import GradedResults
 from assay.core.runs import (
     Block,
     Hashes,
-    Ranked,
+    RankedColumns,
     blocks_of,
-    comes_back,
     has_equal,
+    has_split_query,
     pair_hashes,
     ranked,
-    repeats,
+    repeated_pairs,
     run_from_ranked,
 )
 from assay.core.types import GoldSet, Query, Run, judgment_frame
@@ -209,7 +209,7 @@ def judgments_of(gold: GoldSet) -> Judgments:
         by_query = np.argsort(query, kind="stable")
         query, grade, documents = query[by_query], grade[by_query], documents[by_query]
     counts = np.bincount(query, minlength=len(rows))
-    again = repeats(gold.query_ids, counts, documents)
+    again = repeated_pairs(gold.query_ids, counts, documents)
     if again.size:
         first = int(again[0])
         raise InputError(
@@ -458,7 +458,7 @@ class TopAndJudged(NamedTuple):
 
 
 class _BlockPart(NamedTuple):
-    top: Ranked
+    top: RankedColumns
     lengths: np.ndarray[tuple[int], np.dtype[np.int64]]
     judged: JudgedRows
 
@@ -478,7 +478,7 @@ def join_saved_run(path: Path, gold: GoldSet, *, keep: int | None) -> TopAndJudg
     aside.shutdown(wait=False)
     for said, part in scan(path, lambda block: _block_part(block, asked, keep)):
         names = part.top.block.queries
-        if comes_back(names, seen):
+        if has_split_query(names, seen):
             run = formats.read_run(path)
             return TopAndJudged(run, join_run(run, gold))
         lengths.update(zip(names, part.lengths.tolist(), strict=True))
@@ -494,7 +494,9 @@ def join_saved_run(path: Path, gold: GoldSet, *, keep: int | None) -> TopAndJudg
 def _block_part(block: Block, judgments: Future[Judgments], keep: int) -> _BlockPart:
     whole, ties, duplicates, hashes = ranked(block)
     judged = judged_rows(whole, judgments.result(), hashes)
-    return _BlockPart(Ranked(_top_hits(whole, keep), ties, duplicates), whole.lengths, judged)
+    return _BlockPart(
+        RankedColumns(_top_hits(whole, keep), ties, duplicates), whole.lengths, judged
+    )
 
 
 def _top_hits(block: Block, keep: int) -> Block:

@@ -306,7 +306,7 @@ ALIASES = {name.lower(): name for name in MEASURES} | {
     "map": "AP",
     "hit": "Success",
 }
-FORMULAS = plugins.Kind(
+FORMULAS = plugins.PluginKind(
     name="measure",
     group="assay.measures",
     built_in=dict.fromkeys(MEASURES, "assay.evaluation.measures"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.results import GoldCard, Latency, MeasureLine
-from assay.core.types import GoldSet, Run, machine_note_of, standing
+from assay.core.types import GoldSet, Run, approval_status, machine_note_of
 from assay.evaluation.measures import MEASURES, parse_measure, result_key
 
 TIE_POLICY = {
@@ -86,7 +86,7 @@ def gold_card(gold: GoldSet) -> GoldCard:
 def _status(gold: GoldSet, approved: int, total: int, by_machine: int) -> str:
     """Whatever a set says of itself, labels by machines are provisional."""
     if gold.from_logs:
-        return standing(approved, total)
+        return approval_status(approved, total)
     return "provisional" if by_machine else gold.status
 
 

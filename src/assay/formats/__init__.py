@@ -58,9 +58,9 @@ EXCHANGE_FORMATS = {
 }
 
 GROUP = "assay.formats"
-GOLD = plugins.Kind(name="gold format", group=GROUP, built_in=GOLD_FORMATS)
-RUN = plugins.Kind(name="run format", group=GROUP, built_in=RUN_FORMATS)
-ADDED = plugins.Kind(name="format", group=GROUP, built_in={})
+GOLD = plugins.PluginKind(name="gold format", group=GROUP, built_in=GOLD_FORMATS)
+RUN = plugins.PluginKind(name="run format", group=GROUP, built_in=RUN_FORMATS)
+ADDED = plugins.PluginKind(name="format", group=GROUP, built_in={})
 
 GOLD_ENDINGS = {
     ".json": "json",  # or golden, by what is in it
@@ -200,7 +200,7 @@ def gold_format(name: str) -> Any:
     return _format(GOLD, name, "read_gold")
 
 
-def _format(kind: plugins.Kind, name: str, needed: str) -> Any:
+def _format(kind: plugins.PluginKind, name: str, needed: str) -> Any:
     if not plugins.is_known(kind, name):
         known = plugins.names(kind)
         raise InputError(f"unknown format {name!r}", hint=f"Known: {', '.join(known)}.")

@@ -24,7 +24,7 @@ from assay.formats.ballots import (
     choice_text,
     first_record,
 )
-from assay.formats.schema import record
+from assay.formats.schema import read_record
 
 GRADE, RATIONALE = "grade", "rationale"  # the names of the questions
 FLAT = f"{GRADE}.responses"
@@ -144,8 +144,8 @@ def read_ballots(path: Path) -> Ballots:
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(read_json(path)):
         at = f"$[{number}]"
-        read = record(value, _ReturnedRecord, path, at, NOTHING)
-        about = read.metadata or record(value, _Metadata, path, at, NOTHING)
+        read = read_record(value, _ReturnedRecord, path, at, NOTHING)
+        about = read.metadata or read_record(value, _Metadata, path, at, NOTHING)
         given = _ballots(read, about, f"{path}: {at}")
         rows += given
         blank += not given

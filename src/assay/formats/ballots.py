@@ -36,8 +36,14 @@ from assay.core.files import (
 )
 from assay.core.types import JsonObject, Query, Vote, VoteKind
 from assay.formats.csv_gold import table_rows
-from assay.formats.schema import expect, grade_of, record, repeated
-from assay.formats.spreadsheet import csv_text, guarded, place, separated, unguarded
+from assay.formats.schema import first_repeated, grade_of, read_record, require_type
+from assay.formats.spreadsheet import (
+    csv_text,
+    guard_cell,
+    row_place,
+    table_and_separator,
+    unguard_cell,
+)
 
 OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
     "assay.formats.quepid",
@@ -181,13 +187,13 @@ def _read_jsonl(path: Path) -> Ballots:
     rows, bad, blank, with_rationales = list[Ballot](), list[BallotProblem](), 0, False
     for number, value in _iter_packet_lines(path):
         where = Path(f"{path}:{number}")
-        fields: JsonObject = expect(value, dict, where, "$", "an object")
+        fields: JsonObject = require_type(value, dict, where, "$", "an object")
         if "packet" in fields and "query_id" not in fields:
-            header = record(fields, _PacketHeader, where, "$", NOTHING)
+            header = read_record(fields, _PacketHeader, where, "$", NOTHING)
             continue
         with_rationales |= "rationale" in fields
         try:
-            row = record(fields, _PacketRow, where, "$", NOTHING)
+            row = read_record(fields, _PacketRow, where, "$", NOTHING)
             ballot = _ballot_of_row(_without_foreign_id(row, header, fields), header, str(where))
         except InputError as error:
             bad.append(problem_of(error))
@@ -360,7 +366,7 @@ def _unguarded_cells(row: Mapping[str, str], where: str) -> dict[str, str]:
             where=where,
             hint=NOTHING,
         )
-    return {key: unguarded(value).strip() for key, value in row.items()}
+    return {key: unguard_cell(value).strip() for key, value in row.items()}
 
 
 def _ballot_of_cells(values: dict[str, str], where: str) -> Ballot | None:
@@ -456,7 +462,7 @@ def _blank_table(rows: Sequence[BlankBallot]) -> str:
     table = [list(COLUMNS)]
     for row in rows:
         pair = (row.query_id, row.query, row.doc_id, row.title, "\n".join(row.said))
-        table.append([guarded(cell) for cell in (*pair, "", "", "", row.source)])
+        table.append([guard_cell(cell) for cell in (*pair, "", "", "", row.source)])
     return csv_text(table)
 
 
@@ -556,7 +562,7 @@ def head_of(path: Path) -> list[str]:
         return []
     with path.open("rb") as stream:
         lines = stream.readline(2**20) + stream.readline(2**20)
-    text, mark, _ = separated(lines.decode("utf-8", "replace").removeprefix("\ufeff"))
+    text, mark, _ = table_and_separator(lines.decode("utf-8", "replace").removeprefix("\ufeff"))
     line = text.partition("\n")[0].strip("\r")
     try:
         return _column_names(next(csv.reader([line], delimiter=mark), []))
@@ -567,14 +573,14 @@ def head_of(path: Path) -> list[str]:
 def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Each row below the head, with where it stands; missing fields are empty."""
     refuse_long_lines(path)
-    text, mark, skipped = separated(decode(read_bytes(path), path))
+    text, mark, skipped = table_and_separator(decode(read_bytes(path), path))
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
         head = _column_names(next(reader))
-        if (twice := repeated(head)) is not None:
+        if (twice := first_repeated(head)) is not None:
             raise InputError(f"the column {twice} appears twice", where=f"{path}:1", hint=NOTHING)
         for number, row in enumerate(reader, start=2):
-            where = place(path, reader.line_num + skipped, number)
+            where = row_place(path, reader.line_num + skipped, number)
             if not any(cell.strip() for cell in row):
                 continue
             if len(row) > len(head):

@@ -14,14 +14,14 @@ from assay.core.files import iter_json_lines, iter_lines, read_json, write_atomi
 from assay.core.runs import run_from_scores
 from assay.core.types import GoldSet, JsonObject, Judgment, Query, Run, judgments_to_frame
 from assay.formats.schema import (
-    describe,
-    expect,
-    finite,
+    finite_number,
     grade_of,
     id_of,
     judged_twice,
-    record,
-    unique,
+    read_record,
+    refuse_repeated,
+    require_type,
+    type_in_words,
     unknown_keys,
 )
 
@@ -44,13 +44,13 @@ def read_gold(path: Path) -> GoldSet:
     seen: set[str] = set()
     for number, raw in iter_json_lines(folder / "queries.jsonl", strict=True):
         at = f"line {number}"
-        row = record(
-            expect(raw, dict, folder / "queries.jsonl", at, "an object"),
+        row = read_record(
+            require_type(raw, dict, folder / "queries.jsonl", at, "an object"),
             _Query,
             folder / "queries.jsonl",
             at,
         )
-        unique(row._id, seen, folder / "queries.jsonl", at, "query id")
+        refuse_repeated(row._id, seen, folder / "queries.jsonl", at, "query id")
         known = {
             key: row.metadata[key] for key in METADATA if isinstance(row.metadata.get(key), str)
         }
@@ -122,21 +122,21 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
 
 
 def read_run(path: Path) -> Run:
-    scores_by_query = expect(read_json(path), dict, path, "$", "an object of queries")
+    scores_by_query = require_type(read_json(path), dict, path, "$", "an object of queries")
     doc_ids: list[str] = []
     scores: list[float] = []
     lengths: list[int] = []
     for query_id, scored in scores_by_query.items():
         at = f"$.{id_of(query_id, path, '$')}"
-        for doc_id, score in expect(
+        for doc_id, score in require_type(
             scored, dict, path, at, "an object of documents and scores"
         ).items():
             if isinstance(score, bool) or not isinstance(score, int | float):
                 raise InputError(
-                    f"expected a score, got {describe(score)}", where=f"{path}: {at}.{doc_id}"
+                    f"expected a score, got {type_in_words(score)}", where=f"{path}: {at}.{doc_id}"
                 )
             doc_ids.append(id_of(doc_id, path, at))
-            scores.append(finite(score, path, f"{at}.{doc_id}"))
+            scores.append(finite_number(score, path, f"{at}.{doc_id}"))
         lengths.append(len(scored))
     documents = pl.Series(doc_ids, dtype=pl.String)
     values = pl.Series(scores, dtype=pl.Float64)

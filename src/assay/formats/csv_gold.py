@@ -22,8 +22,14 @@ from assay.core.types import (
     Query,
     judgments_to_frame,
 )
-from assay.formats.schema import grade_of, judged_twice, repeated, text_of
-from assay.formats.spreadsheet import csv_text, guarded_row, place, separated, unguarded
+from assay.formats.schema import first_repeated, grade_of, judged_twice, text_of
+from assay.formats.spreadsheet import (
+    csv_text,
+    guarded_row,
+    row_place,
+    table_and_separator,
+    unguard_cell,
+)
 
 REQUIRED = ("query_id", "doc_id", "grade")
 QUERY_COLUMNS = ("type", "topic", "issue", "wording", "category", "language", "corpus", "notes")
@@ -49,7 +55,7 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Each row with its place in the file. Spreadsheets separate by commas, semicolons or tabs,
     depending on their language."""
     refuse_long_lines(path)
-    text, mark, skipped = separated(decode(read_bytes(path), path))
+    text, mark, skipped = table_and_separator(decode(read_bytes(path), path))
     csv.field_size_limit(MAX_LINE_BYTES)  # a packet has whole letters in its fields
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
@@ -57,7 +63,7 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", where=f"{path}:1") from error
     missing = [name for name in REQUIRED if name not in names]
-    twice = repeated(names)
+    twice = first_repeated(names)
     if twice:
         raise InputError(f"the column {twice} appears twice", where=f"{path}:1")
     if missing:
@@ -68,7 +74,7 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         )
     try:
         for number, row in enumerate(reader, start=2):
-            yield place(path, reader.line_num + skipped, number), row
+            yield row_place(path, reader.line_num + skipped, number), row
     except csv.Error as error:
         raise InputError(
             f"not valid CSV: {error}", where=f"{path}:{reader.line_num + skipped}"
@@ -88,7 +94,7 @@ def _read_row(
     where: str,
     path: Path,
 ) -> None:
-    values = {key: unguarded(value or "") for key, value in row.items() if key is not None}
+    values = {key: unguard_cell(value or "") for key, value in row.items() if key is not None}
     query_id, doc_id, grade = (values[name] for name in REQUIRED)
     if None in row or not query_id:
         raise InputError("the row has too many fields or no query_id", where=where)

@@ -26,7 +26,7 @@ from assay.core.types import (
     Topic,
     judgments_to_frame,
 )
-from assay.formats.schema import expect, record, text_of, unique, unknown_keys
+from assay.formats.schema import read_record, refuse_repeated, require_type, text_of, unknown_keys
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
 TOP_SCORE = 2  # of a file that does not say: the scale of the suite's rubric
@@ -71,7 +71,9 @@ class _Judgment(msgspec.Struct, rename={"doc_id": "opinion_id", "grade": "score"
 
 
 def read_gold(path: Path) -> GoldSet:
-    dataset = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
+    dataset = require_type(
+        read_strict_json(path), dict, path, "$", "an object with taxonomy and queries"
+    )
     taxonomy = _topics(dataset.get("taxonomy", {}), path, "$.taxonomy")
     top_score = _top_score(dataset.get("top_score", TOP_SCORE), path)
     queries: list[Query] = []
@@ -83,14 +85,16 @@ def read_gold(path: Path) -> GoldSet:
             where=f"{path}: $",
             hint="Is this a dataset.json of the suite?",
         )
-    for index, raw in enumerate(expect(dataset["queries"], list, path, "$.queries", "an array")):
+    for index, raw in enumerate(
+        require_type(dataset["queries"], list, path, "$.queries", "an array")
+    ):
         at = f"$.queries[{index}]"
-        query = _read_query(expect(raw, dict, path, at, "an object"), taxonomy, path, at)
-        unique(query.id, seen, path, f"{at}.id", "query id")
+        query = _read_query(require_type(raw, dict, path, at, "an object"), taxonomy, path, at)
+        refuse_repeated(query.id, seen, path, f"{at}.id", "query id")
         queries.append(query)
         judgments.extend(_read_judgments(raw, top_score, path, at))
     for key in ("name", "version", "created_at", "description", "rubric", "status"):
-        expect(dataset.get(key) or "", str, path, f"$.{key}", "a string")
+        require_type(dataset.get(key) or "", str, path, f"$.{key}", "a string")
     if dataset.get("status") not in (None, "", "provisional", "approved"):
         raise InputError(
             f"unknown status {dataset['status']!r}",
@@ -115,7 +119,7 @@ def read_gold(path: Path) -> GoldSet:
 
 def read_taxonomy(path: Path) -> dict[str, Topic]:
     """The topics of a taxonomy.json, or those of a whole set."""
-    content = expect(read_strict_json(path), dict, path, "$", "an object of topics")
+    content = require_type(read_strict_json(path), dict, path, "$", "an object of topics")
     inside = isinstance(content.get("taxonomy"), dict)
     topics = _topics(content["taxonomy"], path, "$.taxonomy") if inside else None
     topics = topics if topics is not None else _topics(content, path, "$")
@@ -127,7 +131,7 @@ def read_taxonomy(path: Path) -> dict[str, Topic]:
 def _topics(raw: Any, path: Path, at: str) -> dict[str, Topic]:
     return {
         topic_id: _read_topic(topic, path, f"{at}.{topic_id}")
-        for topic_id, topic in expect(raw, dict, path, at, "an object").items()
+        for topic_id, topic in require_type(raw, dict, path, at, "an object").items()
     }
 
 
@@ -181,11 +185,11 @@ def _top_score(top: object, path: Path) -> int:
 def _read_targets(targets: object, path: Path) -> Targets | None:
     if targets is None:
         return None
-    return record(targets, Targets, path, "$.targets", "Ranges are [least, most].")
+    return read_record(targets, Targets, path, "$.targets", "Ranges are [least, most].")
 
 
 def _read_topic(raw: Any, path: Path, at: str) -> Topic:
-    topic = record(expect(raw, dict, path, at, "an object"), Topic, path, at)
+    topic = read_record(require_type(raw, dict, path, at, "an object"), Topic, path, at)
     issues = tuple(
         msgspec.structs.replace(issue, extra=unknown_keys(raw["issues"][index], Issue))
         for index, issue in enumerate(topic.issues)
@@ -202,7 +206,7 @@ def _topic_object(topic: Topic) -> JsonObject:
 
 
 def _read_query(raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str) -> Query:
-    row = record(raw, _Query, path, at)
+    row = read_record(raw, _Query, path, at)
     text_of(row.text, path, f"{at}.text")
     if row.type and row.type not in QUERY_TYPES:
         raise InputError(
@@ -235,7 +239,7 @@ def _read_judgments(raw: JsonObject, top_score: int, path: Path, at: str) -> lis
     judgments = []
     for index, item in enumerate(raw.get("relevance_judgments", [])):
         where = f"{at}.relevance_judgments[{index}]"
-        judgment = record(_with_whole_score(item), _Judgment, path, where)
+        judgment = read_record(_with_whole_score(item), _Judgment, path, where)
         if not 0 <= judgment.grade <= top_score:
             raise InputError(
                 f"the score is {judgment.grade}",

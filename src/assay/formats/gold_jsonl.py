@@ -27,14 +27,21 @@ from assay.core.files import (
     refuse_repeated_keys,
     write_atomic,
 )
-from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
+from assay.core.types import (
+    GoldSet,
+    JsonObject,
+    Judgment,
+    Query,
+    approval_status,
+    judgments_to_frame,
+)
 from assay.formats.schema import (
-    expect,
     explain_conflict,
-    record,
-    repeated,
+    first_repeated,
+    read_record,
+    refuse_repeated,
+    require_type,
     text_of,
-    unique,
     unknown_keys,
 )
 
@@ -107,7 +114,7 @@ def _parse_object(raw: bytes, path: Path, number: int) -> JsonObject | None:
         message = f"not a gold row: not valid JSON: {error}"
         raise InputError(message, where=f"{path}:{number}", hint=_TO_MEND) from error
     if not isinstance(values, dict):
-        expect(values, dict, Path(f"{path}:{number}"), "$", "an object")
+        require_type(values, dict, Path(f"{path}:{number}"), "$", "an object")
     # rewriting the line would lose one of the two
     refuse_repeated_keys(text.decode(), values, path, number)
     return values
@@ -115,7 +122,7 @@ def _parse_object(raw: bytes, path: Path, number: int) -> JsonObject | None:
 
 def _require_row(values: JsonObject, where: str) -> GoldRow:
     try:
-        return record(values, GoldRow, where, "$", _TO_MEND)
+        return read_record(values, GoldRow, where, "$", _TO_MEND)
     except InputError as error:
         message = f"not a gold row: {error.message}"
         raise InputError(message, where=error.where, hint=error.hint) from error
@@ -134,7 +141,7 @@ def read_gold(path: Path) -> GoldSet:
             continue
         row = _require_row(values, where)
         text_of(row.query, where, "query")
-        unique(row.id, seen, where, "id", "query id")
+        refuse_repeated(row.id, seen, where, "id", "query id")
         queries.append(_query(row, unknown_keys(values, GoldRow)))
         judgments += _judgments(row, where)
     approved = bool(queries) and all(query.source == "chair" for query in queries)
@@ -161,7 +168,7 @@ def _query(row: GoldRow, extra: JsonObject) -> Query:
 
 def _judgments(row: GoldRow, where: str) -> list[Judgment]:
     ids = row.relevant_case_law_ids
-    if (twice := repeated(ids)) is not None:
+    if (twice := first_repeated(ids)) is not None:
         message = f"document {twice!r} appears twice on query {row.id!r}"
         raise InputError(message, where=where, hint="Keep it once.")
     return [Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source) for doc_id in ids]
@@ -307,7 +314,7 @@ def approval(rows: Sequence[GoldRow]) -> Approval:
         approved=approved,
         total=len(rows),
         share=approved / len(rows) if rows else 0.0,
-        status=standing(approved, len(rows)),
+        status=approval_status(approved, len(rows)),
     )
 
 
@@ -316,11 +323,11 @@ def highest_number(ids: Sequence[str]) -> int:
     return max((int(digits[1]) for id in ids if (digits := _NUMBERED.fullmatch(id))), default=0)
 
 
-def numbered(number: int) -> str:
+def row_id(number: int) -> str:
     return f"g{number:03d}"
 
 
-def diff(path: Path, old: bytes, new: bytes) -> str:
+def unified_diff(path: Path, old: bytes, new: bytes) -> str:
     """A unified diff for people, as git shows it."""
     before, after = (text.decode("utf-8").splitlines(keepends=True) for text in (old, new))
     return "".join(
@@ -343,7 +350,7 @@ def save(path: Path, lines: Sequence[Line]) -> bool:
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
+def lock_gold_set(path: Path, *, wait: float = 5.0) -> Iterator[None]:
     """Be the only writer of a gold set. The lock is a file beside it that goes when its holder
     does; the kernel frees it when a holder is killed."""
     place = path.resolve()  # two links to one file are one file

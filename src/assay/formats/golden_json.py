@@ -22,12 +22,12 @@ from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_json
 from assay.core.types import GoldSet, JsonObject, Query
 from assay.formats.schema import (
-    describe,
-    expect,
     id_of,
-    record,
+    read_record,
+    refuse_repeated,
+    require_type,
     text_of,
-    unique,
+    type_in_words,
     unknown_keys,
 )
 from assay.law.matching import EXPECTATION_KEYS
@@ -61,13 +61,13 @@ def read_gold(path: Path) -> GoldSet:
     root = "$"
     if isinstance(content, dict) and "questions" in content:
         content, root = content["questions"], "$.questions"
-    rows = expect(content, list, path, root, "an array of questions")
+    rows = require_type(content, list, path, root, "an array of questions")
     seen: set[str] = set()
     queries = []
     for index, raw in enumerate(rows):
         at = f"{root}[{index}]"
         try:
-            query = _read_question(expect(raw, dict, path, at, "an object"), path, at)
+            query = _read_question(require_type(raw, dict, path, at, "an object"), path, at)
         except InputError as error:
             name = (
                 f" ({raw['id']})"
@@ -77,7 +77,7 @@ def read_gold(path: Path) -> GoldSet:
             raise InputError(
                 error.message, where=error.where + name, hint=error.hint or SHAPE
             ) from error
-        unique(query.id, seen, path, f"{at}.id", "question id")
+        refuse_repeated(query.id, seen, path, f"{at}.id", "question id")
         queries.append(query)
     if not queries:
         raise InputError("there are no questions", where=f"{path}: $")
@@ -88,7 +88,7 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
     raw = {
         key: value for key, value in raw.items() if value is not None
     }  # null says what leaving the key out says
-    row = record(raw, _Question, path, at)
+    row = read_record(raw, _Question, path, at)
     text_of(row.query, path, f"{at}.query")
     id_of(row.id.strip(), path, f"{at}.id")
     if row.k is not UNSET and not 1 <= row.k <= MAX_K:
@@ -156,7 +156,8 @@ def _check_place(parts: JsonObject | str, path: Path, at: str) -> None:
     for key, value in stated.items():
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise InputError(
-                f"expected a string or a number, got {describe(value)}", where=f"{path}: {at}.{key}"
+                f"expected a string or a number, got {type_in_words(value)}",
+                where=f"{path}: {at}.{key}",
             )
 
 

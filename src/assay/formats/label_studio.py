@@ -26,7 +26,7 @@ from assay.formats.ballots import (
     choice_text,
     first_record,
 )
-from assay.formats.schema import record
+from assay.formats.schema import read_record
 
 GRADE, RATIONALE, TEXT = "grade", "rationale", "text"  # names in the labeling configuration
 UNSURE = "unsure"
@@ -158,7 +158,7 @@ def read_ballots(path: Path) -> Ballots:
         )
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(tasks):
-        task = record(value, _ReturnedTask, path, f"$[{number}]", NOTHING)
+        task = read_record(value, _ReturnedTask, path, f"$[{number}]", NOTHING)
         given = [
             _ballot(task.data, annotation, f"{path}: $[{number}].annotations[{place}]")
             for place, annotation in enumerate(task.annotations)

@@ -14,7 +14,7 @@ from assay.core.files import write_atomic
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats.ballots import NOTHING, Ballot, Ballots, Guide, Task, head_of, rows_of, same_text
 from assay.formats.schema import grade_of, text_of
-from assay.formats.spreadsheet import csv_text, guarded_row, unguarded
+from assay.formats.spreadsheet import csv_text, guarded_row, unguard_cell
 
 HEAD = ("query", "docid", "rating")
 FORMULA = "-=+@"  # Quepid puts a space before these, so that no spreadsheet computes them
@@ -99,7 +99,7 @@ def _ratings(path: Path) -> Iterator[tuple[str, str, str, str]]:
         if not text or (rating and not doc_id):
             missing = "query" if not text else "docid"
             raise InputError(f"the row has no {missing}", where=where, hint=NOTHING)
-        yield where, text_of(unguarded(text), path, where), unguarded(doc_id), rating
+        yield where, text_of(unguard_cell(text), path, where), unguard_cell(doc_id), rating
 
 
 def texts_of(queries: Iterable[Query]) -> dict[str, str]:

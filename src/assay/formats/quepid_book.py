@@ -17,8 +17,8 @@ from assay.core.files import read_json, write_json
 from assay.core.types import JsonObject
 from assay.formats.ballots import NOTHING, Ballot, Ballots, Guide, Task, head_of, rows_of
 from assay.formats.quepid import texts_of, write_table
-from assay.formats.schema import expect, grade_of, record
-from assay.formats.spreadsheet import unguarded
+from assay.formats.schema import grade_of, read_record, require_type
+from assay.formats.spreadsheet import unguard_cell
 
 HEAD = ("query", "docid")
 
@@ -79,8 +79,8 @@ def _read_table(path: Path) -> Ballots:
             Ballot(
                 where=where,
                 query_id="",
-                query=unguarded(row[query]),
-                doc_id=unguarded(row[document]),
+                query=unguard_cell(row[query]),
+                doc_id=unguard_cell(row[document]),
                 grade=grade_of(row[place], where, NOTHING),
                 judge=head[place],
             )
@@ -130,11 +130,13 @@ def _book(tasks: Sequence[Task], guide: Guide, texts: dict[str, str]) -> JsonObj
 
 def _read_json(path: Path) -> Ballots:
     book = read_json(path)
-    pairs: list[Any] = expect(book["query_doc_pairs"], list, path, "$.query_doc_pairs", "an array")
+    pairs: list[Any] = require_type(
+        book["query_doc_pairs"], list, path, "$.query_doc_pairs", "an array"
+    )
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(pairs):
         at = f"$.query_doc_pairs[{number}]"
-        pair = record(value, _Pair, path, at, NOTHING)
+        pair = read_record(value, _Pair, path, at, NOTHING)
         if not pair.query_text.strip() or not pair.doc_id:
             raise InputError("no query_text or no doc_id", where=f"{path}: {at}", hint=NOTHING)
         given = [

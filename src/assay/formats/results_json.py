@@ -19,7 +19,7 @@ from assay.core.results import AnswerResults, Results
 from assay.core.results_file import from_json, refuse_unsound
 from assay.core.runs import run_from_results
 from assay.core.types import Hit, JsonObject, QueryResult, Run
-from assay.formats.schema import complaint, describe, expect, id_of, unique
+from assay.formats.schema import id_of, record_error, refuse_repeated, require_type, type_in_words
 
 NOT_OURS = (
     "It is not a results file of Assay; score results of another tool first: assay score --run."
@@ -70,7 +70,7 @@ def read_results(path: Path) -> Results:
         refuse_unsound(results)
         return results
     except msgspec.ValidationError as error:
-        problem = complaint(error, path, "$", _newer_version_hint(raw) or NOT_OURS)
+        problem = record_error(error, path, "$", _newer_version_hint(raw) or NOT_OURS)
         # Slices are one table inside the program; a file has a key for each kind.
         where = problem.where.replace(".slices[...]", _slice_key(raw))
         raise InputError(problem.message, where=where, hint=problem.hint) from error
@@ -94,7 +94,7 @@ def read_answer_results(path: Path) -> AnswerResults:
     try:
         return msgspec.convert(raw, AnswerResults)
     except msgspec.ValidationError as error:
-        raise complaint(error, path, "$", hint) from error
+        raise record_error(error, path, "$", hint) from error
 
 
 def _newer_version_hint(raw: object) -> str:
@@ -156,7 +156,7 @@ def read_answers(path: Path) -> tuple[str, list[QueryResult]]:
 
 
 def _read_saved_run(path: Path) -> _SavedRun:
-    saved: JsonObject = expect(read_json(path), dict, path, "$", "an object")
+    saved: JsonObject = require_type(read_json(path), dict, path, "$", "an object")
     key = "per_query" if "per_query" in saved else "results"
     if key not in saved:
         raise InputError(
@@ -164,10 +164,10 @@ def _read_saved_run(path: Path) -> _SavedRun:
         )
     seen: set[str] = set()
     results = []
-    for index, raw in enumerate(expect(saved[key], list, path, f"$.{key}", "an array")):
+    for index, raw in enumerate(require_type(saved[key], list, path, f"$.{key}", "an array")):
         at = f"$.{key}[{index}]"
-        result = _read_result(expect(raw, dict, path, at, "an object"), path, at)
-        unique(result.query_id, seen, path, at, "query")
+        result = _read_result(require_type(raw, dict, path, at, "an object"), path, at)
+        refuse_repeated(result.query_id, seen, path, at, "query")
         results.append(result)
     engine, receipt = saved.get("engine"), saved.get("receipt")
     receipt_values = receipt if isinstance(receipt, dict) else {}
@@ -183,7 +183,7 @@ def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
     query_id = raw.get("query_id", raw.get("id"))
     if not isinstance(query_id, str):
         raise InputError(
-            f"query_id is {describe(query_id)}, expected a string", where=f"{path}: {at}"
+            f"query_id is {type_in_words(query_id)}, expected a string", where=f"{path}: {at}"
         )
     if "results" not in raw and "hits" not in raw and "error" not in raw:
         raise InputError(
@@ -198,7 +198,7 @@ def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
             where=f"{path}: {at}",
             hint="An answer is a list, empty or not; a failed call says so in error.",
         )
-    hits = expect(items if items is not None else [], list, path, f"{at}.{key}", "an array")
+    hits = require_type(items if items is not None else [], list, path, f"{at}.{key}", "an array")
     return QueryResult(
         query_id=query_id,
         hits=tuple(_read_hit(hit, path, f"{at}.{key}[{rank}]") for rank, hit in enumerate(hits)),
@@ -214,7 +214,7 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     if isinstance(hit, dict) and (doc_id := _doc_id(hit)):
         score = _float_or_none(hit.get("score"))
         if hit.get("score") is not None and (score is None or not math.isfinite(score)):
-            given = describe(hit["score"])
+            given = type_in_words(hit["score"])
             raise InputError(
                 f"the score is {given}, expected a number", where=f"{path}: {at}.score"
             )
@@ -225,7 +225,7 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
             text=hit["text"] if isinstance(hit.get("text"), str) else "",
             metadata={key: value for key, value in hit.items() if key not in OWN_FIELDS},
         )
-    raise InputError(f"expected a document id, got {describe(hit)}", where=f"{path}: {at}")
+    raise InputError(f"expected a document id, got {type_in_words(hit)}", where=f"{path}: {at}")
 
 
 def _doc_id(hit: JsonObject) -> str:

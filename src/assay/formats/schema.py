@@ -22,15 +22,15 @@ MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
 
 
-def record(value: Any, kind: type[T], path: Path | str, at: str, hint: str = "") -> T:
+def read_record(value: Any, kind: type[T], path: Path | str, at: str, hint: str = "") -> T:
     """Convert one JSON object; unknown keys are ignored here (`unknown_keys` collects them)."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise complaint(error, path, at, hint) from error
+        raise record_error(error, path, at, hint) from error
 
 
-def complaint(
+def record_error(
     error: msgspec.ValidationError, path: Path | str, at: str, hint: str = ""
 ) -> InputError:
     """The error of msgspec in the words of people who edit JSON, with its place."""
@@ -43,9 +43,11 @@ def unknown_keys(value: JsonObject, kind: type[msgspec.Struct]) -> JsonObject:
     return {key: item for key, item in value.items() if key not in known}
 
 
-def expect(value: Any, kind: type | tuple[type, ...], path: Path | str, at: str, name: str) -> Any:
+def require_type(
+    value: Any, kind: type | tuple[type, ...], path: Path | str, at: str, name: str
+) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(f"expected {name}, got {describe(value)}", where=f"{path}: {at}")
+        raise InputError(f"expected {name}, got {type_in_words(value)}", where=f"{path}: {at}")
     return value
 
 
@@ -62,7 +64,7 @@ def text_of(value: str, path: Path | str, at: str) -> str:
     return value
 
 
-def unique(name: str, seen: set[str], path: Path | str, at: str, what: str) -> None:
+def refuse_repeated(name: str, seen: set[str], path: Path | str, at: str, what: str) -> None:
     if name in seen:
         raise InputError(
             f"the {what} {name!r} appears twice", where=f"{path}: {at}", hint="Ids must be unique."
@@ -70,7 +72,7 @@ def unique(name: str, seen: set[str], path: Path | str, at: str, what: str) -> N
     seen.add(name)
 
 
-def repeated(names: Sequence[str]) -> str | None:
+def first_repeated(names: Sequence[str]) -> str | None:
     """The first name that occurs more than once."""
     counts = Counter(names)
     return next((name for name in names if counts[name] > 1), None)
@@ -94,7 +96,7 @@ def id_of(value: str, path: Path, at: str) -> str:
     return value
 
 
-def finite(value: int | float, path: Path, at: str) -> float:
+def finite_number(value: int | float, path: Path, at: str) -> float:
     try:
         number = float(value)
     except OverflowError:
@@ -117,7 +119,7 @@ def grade_of(text: str, where: str, hint: str = "") -> int:
     return int(found[1])
 
 
-def describe(value: Any) -> str:
+def type_in_words(value: Any) -> str:
     names = {
         dict: "an object",
         list: "an array",

@@ -36,7 +36,7 @@ _GUARDED_WITHIN = re.compile(rf"(?<=[;\t\r\n])'(?='*{_WITHIN})")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 
-def guarded(cell: str) -> str:
+def guard_cell(cell: str) -> str:
     cell = _FORMULA_WITHIN.sub("'", cell)
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
@@ -44,7 +44,7 @@ def guarded(cell: str) -> str:
 def guarded_row(cells: Iterable[object]) -> list[object]:
     """A row of a table that people open: texts are guarded, numbers stay numbers."""
     return [
-        guarded(cell) if isinstance(cell, str) and not _NUMBER.fullmatch(cell) else cell
+        guard_cell(cell) if isinstance(cell, str) and not _NUMBER.fullmatch(cell) else cell
         for cell in cells
     ]
 
@@ -56,7 +56,7 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
-def unguarded(cell: str) -> str:
+def unguard_cell(cell: str) -> str:
     cell = cell[1:] if _GUARDED.match(cell) else cell
     return _GUARDED_WITHIN.sub("", cell)
 
@@ -64,7 +64,7 @@ def unguarded(cell: str) -> str:
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\r?\n', re.IGNORECASE)
 
 
-def separated(text: str) -> tuple[str, str, int]:
+def table_and_separator(text: str) -> tuple[str, str, int]:
     """The table, what separates its cells, and how many lines stand before it. Spreadsheets
     separate by commas, semicolons or tabs, as their language has it, and may say so in a first
     line."""
@@ -73,7 +73,7 @@ def separated(text: str) -> tuple[str, str, int]:
     return text, max(",;\t", key=text.partition("\n")[0].count), 0
 
 
-def place(path: Path, line: int, row: int) -> str:
+def row_place(path: Path, line: int, row: int) -> str:
     """The place of a row: its line, and its row number in a spreadsheet where a cell above has line
     breaks."""
     return f"{path}:{line}" if line == row else f"{path}:{line} (row {row})"

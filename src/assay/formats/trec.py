@@ -34,17 +34,17 @@ from assay.core.files import (
 )
 from assay.core.runs import (
     Block,
-    Ranked,
-    comes_back,
+    RankedColumns,
     gathered,
+    has_split_query,
     ranked,
-    repeats,
+    repeated_pairs,
     run_from_ranked,
     run_from_scores,
 )
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of, judged_twice
-from assay.formats.spreadsheet import guarded, unguarded
+from assay.formats.spreadsheet import guard_cell, unguard_cell
 
 BLOCK_BYTES = 8 * 2**20  # read at a time by each worker, to bound memory (taste)
 TAIL_BYTES = 2**17  # where the end of a query is looked for first
@@ -61,10 +61,10 @@ T = TypeVar("T")
 
 def read_run(path: Path) -> Run:
     seen: set[str] = set()
-    parts: list[Ranked] = []
+    parts: list[RankedColumns] = []
     tag = ""
     for block_tag, part in scan_run(path, ranked):
-        if comes_back(part.block.queries, seen):  # its lines are gathered first
+        if has_split_query(part.block.queries, seen):  # its lines are gathered first
             every = list(scan_run(path, lambda block: block))
             tag = next((block_tag for block_tag, _ in every if block_tag), "")
             return run_from_scores(tag, *_one_block([block for _, block in every]))
@@ -113,7 +113,7 @@ def read_gold(path: Path) -> GoldSet:
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
     whole = gathered(read)
-    if repeats(whole.queries, whole.lengths, whole.documents).size:
+    if repeated_pairs(whole.queries, whole.lengths, whole.documents).size:
         raise _find_duplicate(path)
     topics = _read_topics(topics_path(path))
     queries = tuple(
@@ -132,7 +132,7 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         lines.append(f"{query_id} 0 {doc_id} {grade}\n")
     write_atomic(path, "".join(lines))
     topics = topics_path(path)
-    texts = ((query.id, guarded(_one_line(query))) for query in gold.queries)
+    texts = ((query.id, guard_cell(_one_line(query))) for query in gold.queries)
     write_atomic(topics, "".join(f"{query_id}\t{text}\n" for query_id, text in texts))
     return [path, topics]
 
@@ -163,7 +163,7 @@ def _read_topics(path: Path) -> dict[str, str]:
             raise InputError("expected: query id, a tab, query text", where=f"{path}:{number}")
         if query_id in topics:
             raise InputError(f"query {query_id!r} appears twice", where=f"{path}:{number}")
-        topics[query_id] = unguarded(text)
+        topics[query_id] = unguard_cell(text)
     return topics
 
 

@@ -24,7 +24,7 @@ import msgspec
 from assay.core.errors import InputError, NotWritten
 from assay.core.files import Stamp, os_message, stamp_of, write_atomic
 from assay.core.types import Vote, counted
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.acts import BEGIN, FORMAT, VOTE, WITHDRAW, Act, VoteReader, act_of, new_id
 from assay.gold.people import BY_HAND, People
 from assay.gold.rows import RowBook, digest_of, first_rows, log_path
@@ -379,7 +379,7 @@ def open_log(dataset: Path) -> Log:
 @contextlib.contextmanager
 def writing(dataset: Path, *, wait: float = 5.0) -> Iterator[Log]:
     """The log of a set for its only writer."""
-    with locked(dataset, wait=wait):
+    with lock_gold_set(dataset, wait=wait):
         log = open_log(dataset)
         log.require_writable()
         log.open_draft()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.core.files import Stamp, read_toml, stamp_of, write_atomic
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 
 FILE = "people.toml"
 CONFIG = "assay.toml"
@@ -86,7 +86,7 @@ class People:
 
     def _add(self, name: str) -> str:
         file = _files_above(self._folder)[0]
-        with locked(file):
+        with lock_gold_set(file):
             self._refresh()
             if name in self._ids:  # another was faster
                 return self._ids[name]

@@ -33,7 +33,7 @@ from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, write_atomic
 from assay.core.types import Document, Query
 from assay.core.workspace import workspace
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import sibling_path
 from assay.judging.passages import passages
 from assay.judging.rubrics import Rubric, as_markdown
@@ -42,7 +42,7 @@ from assay.judging.votes import too_long
 # ── a machine judge ───────────────────────────────────────────────────────────────────────────────
 
 OPENAI = "openai"
-JUDGES = plugins.Kind(
+JUDGES = plugins.PluginKind(
     name="judge", group="assay.judges", built_in={OPENAI: "assay.judging.endpoint:chat"}
 )
 
@@ -630,7 +630,7 @@ def append_receipt(dataset: Path, receipt: RunBegun | RunEnded) -> None:
     """Append a receipt; it is on disk when this returns. A torn last line is ended first."""
     path = receipts_path(dataset)
     try:
-        with locked(path), path.open("ab+") as stream:
+        with lock_gold_set(path), path.open("ab+") as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(size - 1, 0))
             torn = size > 0 and stream.read(1) != b"\n"

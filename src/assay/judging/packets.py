@@ -19,7 +19,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
-from assay.formats.spreadsheet import guarded
+from assay.formats.spreadsheet import guard_cell
 from assay.gold.votes import current
 from assay.judging import rubrics
 from assay.judging.passages import passages
@@ -191,7 +191,7 @@ def as_csv(packet: Packet) -> bytes:
         values |= {"passages": BETWEEN.join(row.passages), "grade": "", "seconds": ""}
         values |= {"unsure": "", "judge": packet.judge, "rubric": packet.version}
         values |= {"pairs": str(len(packet.rows)), "guide": "" if place else guide}
-        writer.writerow({name: guarded(_cell(values[name])) for name in CSV_COLUMNS})
+        writer.writerow({name: guard_cell(_cell(values[name])) for name in CSV_COLUMNS})
     return stream.getvalue().encode("utf-8")
 
 

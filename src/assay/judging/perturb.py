@@ -105,8 +105,13 @@ def perturb(
         known = ", ".join(LANGUAGES)
         raise UsageError(f"no perturbations for language {default!r}", hint=f"Known: {known}.")
     there = set(gold.query_ids) if parents else set()
-    varied = cluster.each(
-        variants_of, enumerate(cluster.parts(gold.queries)), tuple(kinds), seed, language, default
+    varied = cluster.map_on_cluster(
+        variants_of,
+        enumerate(cluster.even_parts(gold.queries)),
+        tuple(kinds),
+        seed,
+        language,
+        default,
     )
     variants = [variant for _, made in varied for variant in made if variant.id not in there]
     return replace(

@@ -122,7 +122,7 @@ class Facts(msgspec.Struct):
     aliases: tuple[str, ...] = ()
 
 
-def narrowed(rows: list[int], rule: str) -> Resolution:
+def resolution_of_rows(rows: list[int], rule: str) -> Resolution:
     """The resolution of rows that fit by a rule: one row is resolved, several are ambiguous."""
     if len(rows) == 1:
         return Resolution("resolved", (rows[0],), rule)

@@ -11,7 +11,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import Document, Locator
 from assay.law import en_names, fi, he
-from assay.law.versions import marked
+from assay.law.versions import with_status_mark
 
 HEBREW = re.compile("[\u0590-\u05ff]")
 LETTER = re.compile(r"(?<=\d)(?=[a-zåäö]$)")
@@ -41,7 +41,9 @@ def citation_of(document: Document, place: Locator | None = None, status: str = 
         number = _metadata_text(document, "law_id")
         act = f"{law} ({number})" if number and number not in law else law
         cited = _place_in_act(document, act if _is_latin(document, law) else law, place)
-        return marked(cited, status or _metadata_text(document, "status"), document.language)
+        return with_status_mark(
+            cited, status or _metadata_text(document, "status"), document.language
+        )
     name = document.title.strip() or document.id
     case = _metadata_text(document, "case_number", "docket")
     if case and case not in name:

@@ -31,10 +31,10 @@ from assay.law.places import (
     normal_section,
     read_section,
     short_law,
-    squeezed,
+    without_spaces,
 )
 from assay.law.spellings import SHORT_NAMES
-from assay.law.versions import cited_version, holds_on, normal_date, normal_version, validity
+from assay.law.versions import cited_version, holds_on, normal_date, normal_version, valid_periods
 
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 LAW_NAME_KEYS = ("law", "law_name", "statute")  # names that people write
@@ -110,7 +110,7 @@ NOWHERE = Place()
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownDocument:
     """A document of a corpus: its place, the text to find evidence in, and the cells of a table
     row."""
 
@@ -120,13 +120,13 @@ class Known:
     cells: tuple[CellText, ...] = ()
 
 
-def one_language(documents: Iterable[Known]) -> str:
+def one_language(documents: Iterable[KnownDocument]) -> str:
     """The language that all documents of a corpus are in; empty where there are several."""
     languages = {document.language for document in documents}
     return languages.pop() if len(languages) == 1 else ""
 
 
-Locate = Callable[[str], Known | None]  # by a document's id
+Locate = Callable[[str], KnownDocument | None]  # by a document's id
 
 
 def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str]]:
@@ -153,39 +153,41 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
     if not raw:
         return NOWHERE
 
-    def given(keys: Iterable[str]) -> Iterator[object]:
-        return _flat(map(raw.get, keys))
+    def values_under(keys: Iterable[str]) -> Iterator[object]:
+        return _flat_values(map(raw.get, keys))
 
     cited = _fullest_section(
-        map(raw.get, SECTION_KEYS), squeezed(raw.get("section_suffix")), language
+        map(raw.get, SECTION_KEYS), without_spaces(raw.get("section_suffix")), language
     )
     cited_laws = [name for name in (cited.law, cited.law_id) if name]
-    numbers, names = normal_laws((*given(LAW_KEYS), *cited_laws))
+    numbers, names = normal_laws((*values_under(LAW_KEYS), *cited_laws))
     return Place(
-        doc_ids=frozenset(map(str, given(DOC_KEYS))),
+        doc_ids=frozenset(map(str, values_under(DOC_KEYS))),
         act_numbers=numbers,
         law_names=names,
         part=normal_part(raw.get("part")),
         chapter=cited.chapter or normal_chapter(raw.get("chapter")),
-        schedule=cited.schedule or squeezed(raw.get("schedule")),
+        schedule=cited.schedule or without_spaces(raw.get("schedule")),
         section=cited.section,
         moment=normal_moment(raw.get("moment")) or cited.moment,
         page=normal_page(raw.get("page", raw.get("page_num"))),
         printed=normal_page(raw.get("printed_page")),
-        table=normal_name(next(given(TABLE_KEYS), None)),
+        table=normal_name(next(values_under(TABLE_KEYS), None)),
         row=normal_row(raw.get("row")),
         column=normal_name(raw.get("column")),
-        table_names=frozenset(one for name in given(TABLE_NAMES) for one in table_names(name)),
-        columns=frozenset(map(normal_name, given(("columns",)))),
+        table_names=frozenset(
+            one for name in values_under(TABLE_NAMES) for one in table_names(name)
+        ),
+        columns=frozenset(map(normal_name, values_under(("columns",)))),
         written=AsWritten(
             *(
-                _one_line(next(given(keys), ""))
+                _one_line(next(values_under(keys), ""))
                 for keys in (TABLE_KEYS, ("row",), ("column",), LAW_NAME_KEYS, ("section_title",))
             )
         ),
-        version=normal_version(next(given(VERSION_KEYS), None)),
-        valid_from=normal_date(next(given(FROM_KEYS), None)),
-        valid_to=normal_date(next(given(TO_KEYS), None)),
+        version=normal_version(next(values_under(VERSION_KEYS), None)),
+        valid_from=normal_date(next(values_under(FROM_KEYS), None)),
+        valid_to=normal_date(next(values_under(TO_KEYS), None)),
         language=language,
     )
 
@@ -195,7 +197,7 @@ def _one_line(name: object) -> str:
     return " ".join(str(name).split())
 
 
-def _flat(values: Iterable[object]) -> Iterator[object]:
+def _flat_values(values: Iterable[object]) -> Iterator[object]:
     """Values that may be lists, without the empty ones."""
     for value in values:
         several = value if isinstance(value, list | tuple) else (value,)
@@ -206,7 +208,7 @@ def _fullest_section(values: Iterable[object], suffix: str, language: str) -> Ci
     """The fullest form wins: the number 110 beside the suffix a, or beside the id 110a, is section
     110a."""
     stated = (value for value in values if value not in (None, ""))
-    forms = [read_section(value, language) or Cited(squeezed(value)) for value in stated]
+    forms = [read_section(value, language) or Cited(without_spaces(value)) for value in stated]
     plain = [
         form._replace(section=form.section + suffix) if form.section.isdigit() else form
         for form in forms
@@ -263,7 +265,7 @@ def _place_in_id(doc_id: str) -> Place:
     return place_of(parse_node_id(doc_id))
 
 
-def known_document(document: Document) -> Known:
+def known_document(document: Document) -> KnownDocument:
     """A document's place by its id, its metadata and its Locator, with its text."""
     places = ("part", "chapter", "schedule", *SECTION_KEYS, "section_suffix", "moment")
     stated = (*LAW_KEYS, *places, "section_title", "printed_page", *VERSION_KEYS)
@@ -288,7 +290,7 @@ def known_document(document: Document) -> Known:
         above = [fields.get("entity", ""), *fields.get("parent", "").split(" / ")]
         year = str(document.metadata.get("year") or "")
         place = replace(place, row_names=row_names(fields.get("label", ""), above), year=year)
-    return Known(place, document.text, document.language, _cells(document))
+    return KnownDocument(place, document.text, document.language, _cells(document))
 
 
 def _table_facts(document: Document) -> dict[str, object]:
@@ -389,7 +391,7 @@ def in_force(place: Place, as_of: str) -> bool:
     return holds_on(normal_date(as_of), place.valid_from, place.valid_to)
 
 
-def close_versions(known: Mapping[str, Known]) -> dict[str, Known]:
+def close_versions(known: Mapping[str, KnownDocument]) -> dict[str, KnownDocument]:
     """Documents, by id, with the end of each version where the next one tells it."""
     keys = []
     for document in known.values():
@@ -400,7 +402,7 @@ def close_versions(known: Mapping[str, Known]) -> dict[str, Known]:
         keys.append((key, place.valid_from, place.valid_to))
     return {
         name: replace(document, place=replace(document.place, valid_from=begins, valid_to=ends))
-        for (name, document), (begins, ends) in zip(known.items(), validity(keys), strict=True)
+        for (name, document), (begins, ends) in zip(known.items(), valid_periods(keys), strict=True)
     }
 
 
@@ -517,7 +519,7 @@ class CellText(NamedTuple):
 
 def normal_name(name: object) -> str:
     """Without case and spaces, and with one kind of dash."""
-    return squeezed(name).translate(_DASHES)
+    return without_spaces(name).translate(_DASHES)
 
 
 def table_names(name: object) -> set[str]:
@@ -533,7 +535,7 @@ def normal_row(label: object) -> str:
     """The label of a row without what counts it: "I Peruspääoma" is peruspääoma. Commas do not
     count, and "Saamiset / Lainasaamiset" is a row with what it stands under."""
     if not isinstance(label, str):
-        return squeezed(label)
+        return without_spaces(label)
     return "/".join(map(_row_part, re.split(r"\s+/\s+", " ".join(label.split()))))
 
 

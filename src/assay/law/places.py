@@ -236,7 +236,7 @@ def _only_citation(text: str, citations: list[Citation]) -> Cited | None:
 def normal_section(value: object) -> str:
     """'110 A §', '110 a' and '110a' are '110a'; 110 and 110.0 are '110'."""
     cited = read_section(value) if value is not None else None
-    return cited.section if cited else squeezed(value)
+    return cited.section if cited else without_spaces(value)
 
 
 def printed_number(text: str, language: str = "") -> str:
@@ -245,12 +245,12 @@ def printed_number(text: str, language: str = "") -> str:
     cited = read_section(text, language)
     if cited and cited.section[:1].isdigit() and not BRACKETS.search(text):
         return cited.section  # 4א(1) before a section is a number of its own
-    return re.sub(r"[()\[\]:.§]", "", squeezed(text))
+    return re.sub(r"[()\[\]:.§]", "", without_spaces(text))
 
 
 def normal_chapter(value: object) -> str:
     """'17 a luku', '17a' and the '17al' of node ids are '17a'; 'פרק ג׳1' is 'ג1'."""
-    text = squeezed(value)
+    text = without_spaces(value)
     if numbered := chapter_in_field().fullmatch(text):
         return numbered[1].removesuffix("l")
     lettered = HEBREW_CHAPTER.fullmatch(re.sub("[\"'׳״]", "", text))
@@ -259,21 +259,21 @@ def normal_chapter(value: object) -> str:
 
 def normal_part(value: object) -> str:
     """'I OSA', 'Part I' and 'I' are 'i'; 'חלק א׳' is 'א'."""
-    text = re.sub("[\"'׳״]", "", squeezed(value))
+    text = re.sub("[\"'׳״]", "", without_spaces(value))
     numbered = PART.fullmatch(text)
     return (numbered[1] or numbered[2]) if numbered else text
 
 
 def normal_moment(value: object) -> str:
     """2, '2', '2.', '2 mom.' and 'mom. 2' are '2'."""
-    text = squeezed(value)
+    text = without_spaces(value)
     numbered = MOMENT.fullmatch(text)
     return numbered[1].lstrip("0") or "0" if numbered else text
 
 
 def normal_page(value: object) -> str:
     """5, '5', 's. 5' and 'page 5' are '5'."""
-    text = squeezed(value)
+    text = without_spaces(value)
     numbered = PAGE.fullmatch(text)
     return numbered[1] if numbered else text
 
@@ -284,7 +284,7 @@ def section_key(section: str) -> tuple[int, str]:
     return (int(digits[0]), section[digits.end() :]) if digits else (0, section)
 
 
-def squeezed(value: object) -> str:
+def without_spaces(value: object) -> str:
     return "" if value is None else "".join(str(_without_zero_decimals(value)).split()).casefold()
 
 

@@ -92,7 +92,7 @@ def mark_of(status: str, language: str) -> str:
     return MARKS.get(language, MARKS["en"]).get(status, "")
 
 
-def marked(title: str, status: str, language: str) -> str:
+def with_status_mark(title: str, status: str, language: str) -> str:
     """A title with the mark of its status, once; without today's mark where the text is in force on
     the day in question."""
     mark = mark_of(status, language)
@@ -110,7 +110,7 @@ def holds_on(day: str, valid_from: str, valid_to: str) -> bool:
     )
 
 
-def validity(versions: Iterable[tuple[Hashable, object, object]]) -> list[tuple[str, str]]:
+def valid_periods(versions: Iterable[tuple[Hashable, object, object]]) -> list[tuple[str, str]]:
     """(valid_from, valid_to) of each (place, valid_from, valid_to) in ISO dates. A version that
     does not say when it ends has ended the day before the next version of its place began; None is
     no place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 from assay.core.errors import InputError
-from assay.core.extras import need
+from assay.core.extras import require_extra
 
 OLDEST = (1, 10)  # the first version of the SDK whose tools have schemas of their answers
 
@@ -26,5 +26,5 @@ def _version() -> tuple[int, ...]:
     return numbers
 
 
-need("mcp", "the server for agents")
+require_extra("mcp", "the server for agents")
 VERSION_ONE = _version()[:1] == (1,)

@@ -38,7 +38,7 @@ from assay.core.results import (
     rounded,
     standing_line,
 )
-from assay.core.types import Finding, counted, standing
+from assay.core.types import Finding, approval_status, counted
 from assay.reports.numbers import PASS, Numbers, is_rate
 from assay.reports.shapes import ComparisonAnswer
 from assay.reports.words import Words, page_table, page_words
@@ -139,7 +139,7 @@ class Sentences:
             numbers = {name: self.numbers.whole(count) for name, count in counts.items()}
             return self.words(key, **numbers) if card.by_machine else ""
         approved = round(share * card.queries)
-        stands = self.words.named("standings", standing(approved, card.queries))
+        stands = self.words.named("standings", approval_status(approved, card.queries))
         text = self.numbers.percent(share, 0)
         return self.words(
             "standing", standing=stands, approved=approved, rows=card.queries, share=text

@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.core import conninfo
 from assay.core.errors import AssayError, InputError
-from assay.engines.secrets import filled
+from assay.engines.secrets import with_secrets
 from assay.review.queue import REVIEW_STATES, ReviewItem
 from assay.telemetry.external_table import (
     address_mistake,
@@ -365,7 +365,7 @@ def _failed(error: str) -> ExternalBacklog:
 def count_external_backlog(name: str, source: BacklogSource, now: datetime) -> ExternalBacklog:
     """Count the rows of one source by state."""
     where = f"backlog.{name}"
-    is_postgres = conninfo.is_postgres(filled(source.url, where))
+    is_postgres = conninfo.is_postgres(with_secrets(source.url, where))
     rows = read_rows(source.url, _count_statement(source, is_postgres=is_postgres), where, HINT)
     if len(rows) > MOST_STATES:
         raise _not_states(source, f"more than {MOST_STATES} different values", where)

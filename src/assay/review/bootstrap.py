@@ -116,7 +116,7 @@ def bootstrap(
         )
     if dry_run:
         outcome, lines, _ = _plan(evidence, GoldRows(open_log(path), content_of(path)), options)
-        diff = gold_jsonl.diff(path, content_of(path), gold_jsonl.assemble(lines))
+        diff = gold_jsonl.unified_diff(path, content_of(path), gold_jsonl.assemble(lines))
         return msgspec.structs.replace(outcome, dry_run=True, diff=diff)
     with open_rows(path) as rows:
         outcome, lines, groups = _plan(evidence, rows, options)
@@ -215,7 +215,7 @@ def groups_of(evidence: Evidence, options: BootstrapOptions) -> list[QueryGroup]
     for row in support:
         by_key.setdefault(row_key(row.query, row.corpus), []).append(row)
     every = [pair for pair in sorted(by_key.items()) if not pair[0].endswith("\t")]
-    made = cluster.each(_groups, enumerate(cluster.parts(every)), shown, options)
+    made = cluster.map_on_cluster(_groups, enumerate(cluster.even_parts(every)), shown, options)
     return [group for _, groups in made for group in groups if group.doc_ids]
 
 
@@ -397,7 +397,7 @@ def _new_lines(
         id = issued.get(group.key, "")
         if not id or id in taken:
             number += 1
-            id = gold_jsonl.numbered(number)
+            id = gold_jsonl.row_id(number)
         taken.add(id)
         lines.append(gold_jsonl.row_line(_regenerated(group, id), end))
     return sorted(lines, key=_by_number)

@@ -10,7 +10,7 @@ from assay.core.results import rounded
 from assay.core.types import Document, Locator
 from assay.law.citing import title_of
 from assay.law.parse import parse
-from assay.law.versions import marked
+from assay.law.versions import with_status_mark
 from assay.search.engine import Engine, Hits
 from assay.search.hit_facts import Told, told
 from assay.search.reports.cells import Cell, cell_of, located
@@ -122,7 +122,7 @@ def found_documents(
         snippet, words = engine.snippet(query, document)
         cell = cell_of(document, query)
         status = engine.status(hit.doc_id, as_of)
-        title = marked(title_of(document), status, document.language)
+        title = with_status_mark(title_of(document), status, document.language)
         each = FoundDocument(
             rank=rank,
             doc_id=hit.doc_id,

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.core import plugins
 from assay.core.errors import EngineError, InputError
-from assay.core.extras import imported, need
+from assay.core.extras import imported, require_extra
 from assay.search.arrays import Floats, unit_rows
 from assay.search.views import Parts
 
@@ -35,7 +35,7 @@ SHIPPED = {
     "static-fi-1": "assay.search.static:StaticEncoder",
     "static-he-1": "assay.search.static:StaticEncoder",
 }
-ENCODERS = plugins.Kind(name="encoder", group="assay.encoders", built_in=SHIPPED)
+ENCODERS = plugins.PluginKind(name="encoder", group="assay.encoders", built_in=SHIPPED)
 DIMENSIONS = 384  # of the three for English
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
@@ -60,7 +60,7 @@ class OnnxEncoder:
     """A shipped encoder."""
 
     def __init__(self, name: str) -> None:
-        need("search", f"the encoder {name}")
+        require_extra("search", f"the encoder {name}")
         import onnxruntime
         from tokenizers import Tokenizer
 

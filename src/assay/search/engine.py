@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
-from assay.corpus.in_force import Standings, today
+from assay.corpus.in_force import ProvisionStatuses, today
 from assay.language.analysis import UNSEEN, English
 from assay.language.questions import is_filler, without_excluded
 from assay.law.parse import Scheme, laws_named
@@ -109,7 +109,7 @@ class Engine(SearchEngine):
         index: Index,
         name: str = "assay",
         lookup: Callable[[str], Document] | None = None,
-        standings: Callable[[], Standings] | None = None,
+        standings: Callable[[], ProvisionStatuses] | None = None,
         calibration: Calibration | None = None,
     ) -> None:
         self._index = index

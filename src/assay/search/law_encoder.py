@@ -19,7 +19,7 @@ from importlib import resources
 
 import numpy as np
 
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.search.arrays import Array, Floats, unit_rows
 from assay.search.static import StaticEncoder, places
 from assay.search.views import Parts
@@ -41,7 +41,7 @@ class LawEncoder:
     """An encoder that ships with the package and reads statutes of one language."""
 
     def __init__(self, name: str) -> None:
-        need("search", f"the encoder {name}")
+        require_extra("search", f"the encoder {name}")
         import onnxruntime
 
         self.name = name

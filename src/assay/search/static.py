@@ -16,7 +16,7 @@ from math import erf
 
 import numpy as np
 
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.language.analysis import analyzer
 from assay.search.arrays import TINY, Array, Floats, unit_rows
 from assay.search.views import Parts
@@ -29,7 +29,7 @@ class StaticEncoder:
     """The gate says how much a word counts, from its vector alone."""
 
     def __init__(self, name: str) -> None:
-        need("search", f"the encoder {name}")
+        require_extra("search", f"the encoder {name}")
         self.name = name
         folder = resources.files("assay_models")
         about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.store.records import NoStore, StoreConflict, StoreError, StoreOutdated, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def open_store(target: str | Path, *, create: bool = True, read_only: bool = Fal
     Without `create`, a missing store is an error, so that a mistyped path is not taken for an empty
     store. With `read_only`, nothing is written: a store of an earlier version is refused, and one
     on a read-only disk can be read."""
-    need("store", "the database of a workspace")
+    require_extra("store", "the database of a workspace")
     # SQLAlchemy takes a third of a second to load: commands that open no store do not pay for it.
     from assay.store.store import Store
 
@@ -42,7 +42,7 @@ def open_store(target: str | Path, *, create: bool = True, read_only: bool = Fal
 
 def load() -> None:
     """Load the database modules now, for a program that is about to fork or to be timed."""
-    need("store", "the database of a workspace")
+    require_extra("store", "the database of a workspace")
     import assay.store.store  # noqa: F401
 
 

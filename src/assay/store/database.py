@@ -37,7 +37,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.core import conninfo
 from assay.core.errors import InputError
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.core.files import sync_folder
 from assay.core.redaction import without_password
 from assay.store.records import NoStore, StoreError, StoreOutdated, StoreReadOnly, StoreUnavailable
@@ -268,7 +268,7 @@ def missing_store(where: str) -> NoStore:
 
 def _postgres(url: URL) -> Engine:
     """The tables are in a schema of their own, unless the address names a search path."""
-    need("postgres", "a store on PostgreSQL")
+    require_extra("postgres", "a store on PostgreSQL")
     engine = create_engine(
         url,
         hide_parameters=True,

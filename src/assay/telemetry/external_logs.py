@@ -39,7 +39,7 @@ class LogsSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     feedback: str = "search_relevance_feedback"
 
 
-def mistake(source: LogsSource) -> tuple[str, str]:
+def source_mistake(source: LogsSource) -> tuple[str, str]:
     """The key that is wrong, and what is wrong with it; both empty if nothing is."""
     if wrong := address_mistake(source.url):
         return "url", wrong
@@ -49,7 +49,7 @@ def mistake(source: LogsSource) -> tuple[str, str]:
     return "", ""
 
 
-def located(source: LogsSource, folder: Path) -> LogsSource:
+def with_absolute_path(source: LogsSource, folder: Path) -> LogsSource:
     """The source with the path of an SQLite file made absolute, from the configuration's folder."""
     return msgspec.structs.replace(source, url=located_address(source.url, folder))
 

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from assay.core import conninfo
 from assay.core.errors import InputError
 from assay.core.extras import imported
-from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.secrets import values_of, with_secrets, without_secrets
 
 # As long as a page waits for its backlogs (`WAIT_SECONDS` in review/backlog.py).
 STATEMENT_SECONDS = 3
@@ -92,14 +92,14 @@ def _answer(
     url: str, statement: str, where: str, hint: str, seconds: float
 ) -> Iterator[tuple[Any, ...]]:
     """The names of the columns, then the rows."""
-    address = filled(url, where)
+    address = with_secrets(url, where)
     if not is_address(address):
         raise InputError(NOT_AN_ADDRESS, where=where, hint=hint)
     read = _read_postgres if conninfo.is_postgres(address) else _read_sqlite
     try:
         yield from read(address, statement, where, seconds)
     except _ReadError as error:
-        reason = hidden(str(error).strip().splitlines()[0], values_of([url]))
+        reason = without_secrets(str(error).strip().splitlines()[0], values_of([url]))
         raise InputError(f"the table cannot be read: {reason}", where=where, hint=hint) from error
 
 
@@ -112,7 +112,7 @@ def _read_postgres(
 ) -> Iterator[tuple[Any, ...]]:
     """A named cursor takes one statement only; closing the connection rolls everything back."""
     psycopg = imported("psycopg", "PostgreSQL", "postgres", where=where)
-    given = conninfo.parts(address, where) | {"connect_timeout": str(CONNECT_SECONDS)}
+    given = conninfo.address_parts(address, where) | {"connect_timeout": str(CONNECT_SECONDS)}
     try:
         connection = psycopg.connect(**given)
         with contextlib.closing(connection), _hang_up_when_silent(connection.fileno(), seconds):

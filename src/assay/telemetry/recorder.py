@@ -35,9 +35,9 @@ from assay.telemetry.records import (
     days_before,
     new_id,
     number,
-    redacted,
+    redact_search,
     redactor,
-    shown,
+    shown_results,
 )
 from assay.telemetry.spill import Spill
 
@@ -200,7 +200,7 @@ class Recorder:
                 at=at or datetime.now(UTC),
                 query="" if query is None else str(query),
                 millis=number(millis),
-                results=shown(results),
+                results=shown_results(results),
                 **text,
             )
         except Exception as error:
@@ -413,7 +413,7 @@ class Recorder:
                     self.count_unreadable(error)
 
     def _storable(self, record: SearchLog | Feedback) -> SearchLog | Feedback:
-        return redacted(record, self._rules) if isinstance(record, SearchLog) else record
+        return redact_search(record, self._rules) if isinstance(record, SearchLog) else record
 
     def _piece(self) -> int:
         """How much to write at once: little while the queue is short, up to a whole batch as it

@@ -74,7 +74,7 @@ def check_name(name: str, value: str) -> None:
         raise InputError(f"{name} has {len(value):,} characters, at most {MAX_NAME} are taken")
 
 
-def shown(results: Sequence[Any]) -> tuple[ShownResult, ...]:
+def shown_results(results: Sequence[Any]) -> tuple[ShownResult, ...]:
     """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used
     up."""
     if not isinstance(results, list | tuple):
@@ -86,13 +86,13 @@ def shown(results: Sequence[Any]) -> tuple[ShownResult, ...]:
             and len(item) == 2
             and type(item[0]) is str
             and type(item[1]) is float
-            else _shown(item, rank)
+            else _shown_result(item, rank)
             for rank, item in enumerate(results[:MAX_SHOWN], start=1)
         ]
     )
 
 
-def _shown(item: Any, rank: int) -> ShownResult:
+def _shown_result(item: Any, rank: int) -> ShownResult:
     """One result. The usual kinds come first."""
     if type(item) is str:
         return ShownResult(item, rank)
@@ -245,7 +245,7 @@ def _search(sent: SentSearch, id: str, where: str) -> SearchLog:
             by=sent.by,
             error=sent.error,
             millis=sent.millis,
-            results=shown(sent.results),
+            results=shown_results(sent.results),
         )
         check_names(search)
     return search
@@ -449,7 +449,7 @@ def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
     return Redaction(name, rf"(?i)(?<!\w){_PREFIXES}(?:{written})(?!\w)", f"[{name}]")
 
 
-def redacted(search: SearchLog, rules: Sequence[tuple[re.Pattern[str], str]]) -> SearchLog:
+def redact_search(search: SearchLog, rules: Sequence[tuple[re.Pattern[str], str]]) -> SearchLog:
     """A search as it may be stored. An error message may quote the query."""
     if not rules and max(len(search.query), len(search.error)) <= MAX_QUERY:
         return search

@@ -126,7 +126,7 @@ class Spill:
         self.release()
         own = others = unreadable = 0
         for path in self.files():
-            with _taken(path) as lines:
+            with _lines_to_send(path) as lines:
                 rest = iter(lines)
                 while some := list(islice(rest, BATCH)):
                     records = [record for line in some if (record := _decoded(line)) is not None]
@@ -141,7 +141,7 @@ class Spill:
 
 
 @contextlib.contextmanager
-def _taken(path: Path) -> Iterator[Iterable[bytes]]:
+def _lines_to_send(path: Path) -> Iterator[Iterable[bytes]]:
     """The lines of a file that no process holds; none of one that is held or gone. The file is
     removed when all is sent."""
     try:
@@ -167,17 +167,19 @@ def _encoded(record: Record) -> bytes:
     try:
         return msgspec.json.encode(line) + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair
-        return msgspec.json.encode(_mended(line)) + b"\n"
+        return msgspec.json.encode(_with_writable_texts(line)) + b"\n"
 
 
-def _mended(value: Any) -> Any:
+def _with_writable_texts(value: Any) -> Any:
     """A record whose texts can be written."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, tuple):
-        return tuple(map(_mended, value))
+        return tuple(map(_with_writable_texts, value))
     if isinstance(value, msgspec.Struct):
-        fields = {name: _mended(getattr(value, name)) for name in value.__struct_fields__}
+        fields = {
+            name: _with_writable_texts(getattr(value, name)) for name in value.__struct_fields__
+        }
         return type(value)(**fields)
     return value
 
@@ -190,7 +192,7 @@ def _decoded(line: bytes) -> Record | None:
     return found.search or found.feedback
 
 
-def waiting(home: Path | None = None) -> int:
+def count_waiting(home: Path | None = None) -> int:
     """How many searches wait in the workspace to be sent to a store."""
     count = 0
     for path in (workspace(home) / FOLDER).glob("*.jsonl"):

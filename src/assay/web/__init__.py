@@ -3,6 +3,6 @@ dashboard and the expert's review page. Parse, call one verb, render."""
 
 from __future__ import annotations
 
-from assay.core.extras import need
+from assay.core.extras import require_extra
 
-need("serve", "the workbench in the browser")
+require_extra("serve", "the workbench in the browser")

@@ -29,7 +29,7 @@ from assay.language.detect import language_code
 from assay.law import en_names, fi, he
 from assay.law.citation import PLAIN
 from assay.law.places import normal_chapter, normal_part, printed_number
-from assay.law.versions import IN_FORCE, REPEALED, mark_of, marked, status_of_text
+from assay.law.versions import IN_FORCE, REPEALED, mark_of, status_of_text, with_status_mark
 
 SCHEME = PLAIN
 VERSION = 6
@@ -224,7 +224,9 @@ def _document(law: Law, section: AknSection, moment: AknMoment, *, with_chapter:
     status = status_of_text(moment.text) or IN_FORCE
     return Document(
         id=":".join(part for part in id_parts if part),
-        title=marked(_document_title(law, section, printed, chapter), status, law.language),
+        title=with_status_mark(
+            _document_title(law, section, printed, chapter), status, law.language
+        ),
         text=moment.text,
         fields={name: words for name, words in named.items() if words},
         locator=Locator(

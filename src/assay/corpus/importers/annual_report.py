@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.core.files import read_json
 from assay.core.types import Document, Locator
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
@@ -94,7 +94,7 @@ class TableText(NamedTuple):
 def units(source: str, options: Options) -> list[Unit]:
     found = files_below(source, (".pdf", ".json"))
     if any(unit.path.lower().endswith(".pdf") for unit in found):
-        need("pdf", "reading PDF")
+        require_extra("pdf", "reading PDF")
     return found
 
 

@@ -46,7 +46,7 @@ from assay.language.detect import detect_any
 from assay.law.citation import PLAIN
 from assay.law.citing import title_of
 from assay.law.places import normal_part
-from assay.law.versions import marked, status_of_text
+from assay.law.versions import status_of_text, with_status_mark
 
 SCHEME = PLAIN
 VERSION = 2
@@ -426,7 +426,8 @@ def _act_document(act: _Act, section: Section, moment: str, text: str) -> Docume
         metadata={key: value for key, value in metadata.items() if value not in ("", False, None)},
     )
     return replace(
-        document, title=marked(_act_title(document, act, section), status, source.language)
+        document,
+        title=with_status_mark(_act_title(document, act, section), status, source.language),
     )
 
 

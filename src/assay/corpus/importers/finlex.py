@@ -16,8 +16,8 @@ from assay.corpus.importers.foreign_json import iter_records
 from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
 from assay.law.citation import Scheme
 from assay.law.fi import place_name
-from assay.law.places import normal_chapter, normal_part, read_section, squeezed
-from assay.law.versions import IN_FORCE, SUPERSEDED, marked, status_of_text
+from assay.law.places import normal_chapter, normal_part, read_section, without_spaces
+from assay.law.versions import IN_FORCE, SUPERSEDED, status_of_text, with_status_mark
 
 SCHEME = Scheme(language="fi")
 VERSION = 3
@@ -68,7 +68,7 @@ def _numbered_anew(records: Iterable[FinlexMoment | Problem]) -> set[str]:
     chapters: dict[tuple[str, str], set[str]] = {}
     for record in records:
         if isinstance(record, FinlexMoment):
-            place = record.law_id, squeezed(record.section_id)
+            place = record.law_id, without_spaces(record.section_id)
             chapters.setdefault(place, set()).add(record.chapter or "")
     return {law for (law, _), named in chapters.items() if len(named) > 1}
 
@@ -84,7 +84,7 @@ def document(
 ) -> Document:
     """`by_chapter` for an act that is cited by chapter and section."""
     cited = read_section(moment.section_id, "fi")
-    section = cited.section if cited else squeezed(moment.section_id)
+    section = cited.section if cited else without_spaces(moment.section_id)
     number = str(moment.moment) if moment.moment is not None else cited.moment if cited else ""
     chapter = normal_chapter(moment.chapter) or (cited.chapter if cited else "")
     place = place_name(section, number, chapter=chapter if by_chapter else "")
@@ -93,7 +93,7 @@ def document(
     parts = (moment.law_id, moment.finlex_version, section, number)
     return Document(
         id=moment.node_id or ":".join(part for part in parts if part),
-        title=marked(title, status, "fi"),
+        title=with_status_mark(title, status, "fi"),
         text=moment.text,
         fields={"section_title": moment.section_title} if moment.section_title else {},
         locator=Locator(

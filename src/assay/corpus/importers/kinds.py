@@ -36,7 +36,7 @@ KINDS = {
     "parquet": "assay.corpus.importers.tabular",
     "postgres": "assay.corpus.importers.postgres_rows",
 }
-IMPORTERS = plugins.Kind(name="importer", group="assay.importers", built_in=KINDS)
+IMPORTERS = plugins.PluginKind(name="importer", group="assay.importers", built_in=KINDS)
 
 # A text or a mapping on the command line; from Python also a number, a choice or a list.
 Option = str | int | float | bool | list[str] | Mapping[str, str] | None

@@ -31,7 +31,7 @@ def units(source: str, options: Options) -> list[Unit]:
     if not options.get("query"):
         hint = "Give one: --option query='SELECT id, title, text FROM …'."
         raise InputError("no query to read rows from", hint=hint)
-    conninfo.parts(source)
+    conninfo.address_parts(source)
     return [Unit(path="query", mtime_ns=-1)]  # the rows may change at any time: always read
 
 
@@ -42,7 +42,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
     mapping: dict[str, str] | None = None
     try:
         with (
-            psycopg.connect(**conninfo.parts(source)) as connection,
+            psycopg.connect(**conninfo.address_parts(source)) as connection,
             connection.cursor(name="assay_import") as cursor,
         ):
             cursor.itersize = ROWS_AT_A_TIME

@@ -40,7 +40,7 @@ from assay.engines.stores.vector_store import (
     VectorStore,
     any_of,
     check_store_table,
-    hashed,
+    hash_terms,
     is_address,
 )
 from assay.search.arrays import Floats
@@ -143,7 +143,7 @@ class MilvusStore(VectorStore):
     def add(self, documents: Sequence[LoadedDocument]) -> None:
         entities = []
         for document in documents:
-            sparse = dict(zip(*hashed(document.impacts), strict=True))
+            sparse = dict(zip(*hash_terms(document.impacts), strict=True))
             entity = {
                 "row": document.row,
                 "doc_id": document.doc_id,
@@ -204,7 +204,7 @@ class MilvusStore(VectorStore):
     def best(
         self, field: str, terms: TermWeights, depth: int, among: Sequence[int] | None = None
     ) -> RowValues:
-        found = self._find(dict(zip(*hashed(terms), strict=True)), WORDS, depth, among)
+        found = self._find(dict(zip(*hash_terms(terms), strict=True)), WORDS, depth, among)
         return {row: value for row, value in found.items() if value > 0}
 
     def nearest(self, vector: Floats, depth: int, among: Sequence[int] | None = None) -> RowValues:

@@ -33,7 +33,7 @@ from assay.engines.external_ranking import (
     RowValues,
     TermWeights,
 )
-from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.secrets import values_of, with_secrets, without_secrets
 from assay.search.arrays import Floats
 from assay.search.index import GRAM_B, GRAM_K1
 
@@ -149,11 +149,11 @@ class OpenSearchCorpus:
     ) -> Any:
         """The answer to a request. With `missing`, None if there is no such index."""
         table, where = self._table, f"engines.{self._name}"
-        base = filled(table.opensearch, where).rstrip("/")
+        base = with_secrets(table.opensearch, where).rstrip("/")
         url = f"{base}/{quote(table.collection, safe='')}{path}"
         text = body if isinstance(body, str) else json.dumps(body)
         data = None if body is None else text.encode()
-        headers = {name: filled(value, where) for name, value in table.headers.items()}
+        headers = {name: with_secrets(value, where) for name, value in table.headers.items()}
         headers["Content-Type"] = "application/x-ndjson" if isinstance(body, str) else JSON
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
         try:
@@ -169,7 +169,7 @@ class OpenSearchCorpus:
 
     def _failed(self, reason: str) -> EngineError:
         named = [self._table.opensearch, *self._table.headers.values()]
-        return EngineError(f"{self._name}: {hidden(reason, values_of(named))[:500]}")
+        return EngineError(f"{self._name}: {without_secrets(reason, values_of(named))[:500]}")
 
 
 def _definition(about: LoadedCorpus) -> object:

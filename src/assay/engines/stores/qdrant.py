@@ -37,7 +37,7 @@ from assay.engines.stores.vector_store import (
     VectorStore,
     any_of,
     check_store_table,
-    hashed,
+    hash_terms,
     is_address,
 )
 from assay.search.arrays import Floats
@@ -129,7 +129,7 @@ class QdrantStore(VectorStore):
             for name in document.terms:
                 start = f"{name}:"
                 own = {key: it for key, it in document.impacts.items() if key.startswith(start)}
-                keys, impacts = hashed(own)
+                keys, impacts = hash_terms(own)
                 vector[name] = models.SparseVector(indices=keys, values=impacts)
             if document.vector is not None:
                 vector[DENSE] = document.vector.tolist()
@@ -187,7 +187,7 @@ class QdrantStore(VectorStore):
     def _best_on_server(
         self, field: str, terms: TermWeights, depth: int, among: Sequence[int] | None
     ) -> RowValues:
-        keys, weights = hashed(terms)
+        keys, weights = hash_terms(terms)
         query = self._models().SparseVector(indices=keys, values=weights)
         found = self._find(query, field, depth, among)
         return {row: value for row, value in found.items() if value > 0}
@@ -199,7 +199,7 @@ class QdrantStore(VectorStore):
                 self._sparse[field] = self._read_sparse_vectors(field)
         keys, rows, impacts = self._sparse[field]
         totals = np.zeros(int(rows.max(initial=-1)) + 1)
-        for key, weight in zip(*hashed(terms), strict=True):
+        for key, weight in zip(*hash_terms(terms), strict=True):
             start, end = np.searchsorted(keys, np.array([key, key + 1], np.uint32))
             totals[rows[start:end]] += weight * impacts[start:end]
         order = np.argsort(-totals, kind="stable")

@@ -17,7 +17,7 @@ from assay.core import plugins
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.extras import imported
 from assay.core.types import Hit, SearchEngine
-from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.secrets import values_of, with_secrets, without_secrets
 from assay.search.dense import ENCODERS, named_encoder
 
 ENCODER = "minilm-l6"  # the default encoder of queries
@@ -151,10 +151,10 @@ class VectorStore(SearchEngine):
 
     def _without_secrets(self, text: str) -> str:
         values = msgspec.to_builtins(self._table).values()
-        return hidden(text, values_of(value for value in values if isinstance(value, str)))
+        return without_secrets(text, values_of(value for value in values if isinstance(value, str)))
 
     def _filled(self, text: str) -> str:
-        return filled(text, f"engines.{self._name}")
+        return with_secrets(text, f"engines.{self._name}")
 
     def target(self) -> tuple[str, str, str]:
         """What a corpus is loaded into: the word for it, its name, and the key of the table."""
@@ -221,7 +221,7 @@ def any_of(value: Scalar | Sequence[Scalar]) -> list[Scalar]:
     return [value] if isinstance(value, str) or not isinstance(value, Sequence) else list(value)
 
 
-def hashed(terms: Mapping[str, float]) -> tuple[list[int], list[float]]:
+def hash_terms(terms: Mapping[str, float]) -> tuple[list[int], list[float]]:
     """The terms of a sparse vector as numbers, by their hash; the values of terms with the same
     hash are added up."""
     mmh3 = imported("mmh3", "Qdrant", "qdrant")

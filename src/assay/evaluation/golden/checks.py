@@ -19,7 +19,7 @@ from assay.language.terms import contains_term, has_number, has_words, number_of
 from assay.law.matching import (
     NOWHERE,
     CellText,
-    Known,
+    KnownDocument,
     Locate,
     Place,
     hit_place,
@@ -523,7 +523,7 @@ def evidence_in_hit(hit: Hit, locate: Locate | None) -> Evidence:
     return Evidence(text, cells, _text_before_cells(text, others or cells), year)
 
 
-def evidence_in_document(known: Known) -> Evidence:
+def evidence_in_document(known: KnownDocument) -> Evidence:
     beside = _text_before_cells(known.text, known.cells)
     return Evidence(known.text, known.cells, beside, known.place.year)
 

@@ -17,7 +17,7 @@ from assay.evaluation.golden.checks import (
 )
 from assay.law.matching import (
     EXPECTATION_KEYS,
-    Known,
+    KnownDocument,
     Place,
     in_force,
     label,
@@ -31,7 +31,7 @@ KNOWN_KEYS = EXPECTATION_KEYS | {"evidence", "note", "notes", "section_title"}
 
 def check_expectations(
     gold: GoldSet,
-    documents: Iterable[Known] | None = None,
+    documents: Iterable[KnownDocument] | None = None,
     *,
     file: str = "",
 ) -> list[Finding]:
@@ -81,16 +81,16 @@ class _CorpusPlaces:
     """The places of a corpus, by section (or page, or neither), so that a lookup reads a few of
     them."""
 
-    def __init__(self, documents: Iterable[Known]) -> None:
+    def __init__(self, documents: Iterable[KnownDocument]) -> None:
         self._every = list(documents)
         self.language = one_language(self._every)
-        self._by_section: dict[str, list[Known]] = {}
-        self._by_page: dict[str, list[Known]] = {}
+        self._by_section: dict[str, list[KnownDocument]] = {}
+        self._by_page: dict[str, list[KnownDocument]] = {}
         for document in self._every:
             self._by_section.setdefault(document.place.section, []).append(document)
             self._by_page.setdefault(document.place.page, []).append(document)
 
-    def at(self, wanted: Place) -> list[Known]:
+    def at(self, wanted: Place) -> list[KnownDocument]:
         among = self._every
         if wanted.section:
             among = self._by_section.get(wanted.section, [])

@@ -25,7 +25,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import JsonObject
-from assay.engines.engine_table import converted
+from assay.engines.engine_table import convert_table
 
 KEYS = "See docs/tuning.md for the keys."
 HINT = "Give a list such as [10, 30, 60], or a range such as { from = 0, to = 1, step = 0.25 }."
@@ -75,7 +75,7 @@ def _table(table: object, where: str, file: Path) -> TuneTable:
     if not isinstance(table, dict):
         raise InputError("expected a table", where=where, hint=KEYS)
     own = {key: value for key, value in table.items() if key in TuneTable.__struct_fields__}
-    read = converted(own, TuneTable, where)
+    read = convert_table(own, TuneTable, where)
     if not 1 <= read.budget <= MOST_VALUES:
         raise InputError(f"the budget is from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
     parameters = {key: table[key] for key in table if key not in own} | read.parameters

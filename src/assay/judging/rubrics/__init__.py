@@ -21,7 +21,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_toml, write_atomic
 from assay.core.redaction import without_password
 from assay.core.types import Expected, GoldSet, Range, Targets
-from assay.formats.schema import complaint
+from assay.formats.schema import record_error
 
 DEFAULT = "relevance-1"
 FPPC = "fppc-relevance-3"  # of sets in the format of the FPPC suite that name no rubric
@@ -263,7 +263,7 @@ def read_rubric(path: Path) -> Rubric:
     try:
         rubric = msgspec.convert(tables, Rubric)
     except msgspec.ValidationError as error:
-        problem = complaint(
+        problem = record_error(
             error, path, "", hint="`assay gold rubric --list` names some to copy from."
         )
         where = problem.where.replace(": .", ": ").removesuffix(": ")

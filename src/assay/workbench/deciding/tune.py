@@ -23,7 +23,7 @@ from msgspec.json import decode
 
 from assay import __version__, formats
 from assay.core.errors import EngineError, InputError, NotHere, UsageError
-from assay.core.extras import need
+from assay.core.extras import require_extra
 from assay.core.files import write_atomic
 from assay.core.fingerprints import module_fingerprint
 from assay.core.results import GoldenResults, GradedResults, Pair, Results
@@ -54,7 +54,7 @@ from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 from assay.workbench.scoring.request import inputs_of, measures_of_set, sign_results, signature
 
 if TYPE_CHECKING:
-    from assay.law.matching import Known
+    from assay.law.matching import KnownDocument
 
 Tick = Callable[[str, int, int], None]  # what, done, of
 Answers = list[QueryResult]
@@ -119,7 +119,7 @@ class TuneSet:
 
     gold: GoldSet
     measure: str
-    places: Mapping[str, Known]
+    places: Mapping[str, KnownDocument]
 
     @property
     def depth(self) -> int:
@@ -439,7 +439,7 @@ def _tune_set(
     judged = formats.read_gold(path)
     stated = table.measure or (settings.primary if settings is not None else "")
     measure = _deciding_measure(judged, stated, lambda gold: measures_of_set(gold, path))
-    places: Mapping[str, Known] = {}
+    places: Mapping[str, KnownDocument] = {}
     if judged.is_golden and (corpus := searched(engine)):
         from assay.workbench.scoring.golden import places_in
 
@@ -562,7 +562,7 @@ def _studies(
 ) -> list[tuple[list[int], list[JsonObject]]]:
     """Two resumable studies, each on half of the queries: (the rows it saw, the settings it
     tried)."""
-    need("tune", 'search = "optuna"')
+    require_extra("tune", 'search = "optuna"')
     import optuna
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend

@@ -20,8 +20,8 @@ from assay.core.types import (
     GoldSet,
     Query,
     Vote,
+    approval_status,
     judgments_to_frame,
-    standing,
 )
 from assay.core.types import machine_note_of as machine_note_of
 from assay.corpus.letters import only_asks
@@ -272,7 +272,7 @@ def _summary(path: Path) -> GoldSummary:
         path=str(path),
         queries=total,
         judgments=gold.judgments.height,
-        status=standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        status=approval_status(approved, total) if gold.from_logs else gold.status or "unknown",
         approved_share=approved / max(total, 1) if gold.from_logs else None,
         rubric=gold.rubric,
     )

@@ -25,7 +25,7 @@ from assay.core.files import write_atomic
 from assay.core.types import Document, GoldSet, Vote, counted
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.formats.ballots import BlankBallot, GradeChoice, Guide, Task, write_blank
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import log_path
 from assay.gold.votes import SAMPLE, Pair, by_pair, current, role_of
 from assay.judging import rubrics
@@ -333,7 +333,7 @@ def draw_sample(
     drawn = draw(gold, size, seed=seed, at=datetime.now(UTC).isoformat(timespec="seconds"))
     if output is not None:
         _write(dataset, gold, drawn, output, corpus)
-    with locked(dataset):
+    with lock_gold_set(dataset):
         samples = read_samples(dataset)
         write_samples(dataset, msgspec.structs.replace(samples, draws=(*samples.draws, drawn)))
     return drawn

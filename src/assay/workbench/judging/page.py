@@ -16,7 +16,7 @@ import msgspec
 
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.types import Document, Query, Topic, Vote
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.votes import WITHDRAWN, not_before
 from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, is_answer_set, read_pool, with_second_judges, write_pool
@@ -547,7 +547,7 @@ def _ask_another(session: JudgingSession, vote: Vote) -> None:
         return
     with session.log.reading:
         votes = session.votes.holding((vote.query_id, vote.doc_id))
-    with locked(session.dataset):
+    with lock_gold_set(session.dataset):
         pool = read_pool(session.dataset)
         if pool is not None and (asked := with_second_judges(pool, votes)) != pool:
             write_pool(session.dataset, asked)

@@ -24,7 +24,7 @@ from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.engine_table import EngineConfig
 from assay.engines.running import BASELINES, ask_engine, searched
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.formats.spreadsheet import guarded_row
 from assay.gold.votes import Pair
 from assay.judging.labels import read_policy
@@ -118,7 +118,7 @@ def pool_gold(
     if request.citations:
         tops.append((CITATIONS, _cited_documents([top for _, top in tops], corpus, request.depth)))
     found = _found_pairs(tops, known, say)
-    with locked(request.dataset):
+    with lock_gold_set(request.dataset):
         described = _describe_pool(request, tops, corpus, say)
         if known is not None:
             described = _without_unknown(described, known, request.dataset, say)

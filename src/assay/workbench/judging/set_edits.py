@@ -27,8 +27,8 @@ from assay.core.files import (
 )
 from assay.core.types import Document, GoldSet, Issue, Query, Topic
 from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
-from assay.formats.gold_jsonl import locked
-from assay.formats.schema import id_of, repeated, text_of
+from assay.formats.gold_jsonl import lock_gold_set
+from assay.formats.schema import first_repeated, id_of, text_of
 from assay.gold.acts import (
     ADD_DOCUMENT,
     ADD_QUERY,
@@ -159,7 +159,7 @@ def logged_queries(
 
 def add_queries(dataset: Path, queries: Sequence[LocatedQuery]) -> ChangedSet:
     """Put queries at the end of a set; those without an id are numbered on."""
-    with locked(dataset):
+    with lock_gold_set(dataset):
         made, content = with_queries(dataset, queries)
         write_atomic(dataset, content)
     return made
@@ -337,7 +337,7 @@ def add_document(
     if searched is None:
         say(f"it is not checked that {doc_id} exists: name the corpus with --corpus")
     new = PooledPair(query_id=query_id, doc_id=doc_id, why=why)
-    with locked(dataset):
+    with lock_gold_set(dataset):
         pool = with_pair(dataset, new)
         write_pool(dataset, pool)
     return next(each for each in pool.pairs if each.key == new.key)
@@ -367,7 +367,7 @@ def with_pair(dataset: Path, pair: PooledPair, *, judge: str = "") -> Pool:
 
 def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
     """Take a pair out of the pool on which nobody has voted."""
-    with locked(dataset):
+    with lock_gold_set(dataset):
         pool = read_pool(dataset) or Pool()
         pair = next((each for each in pool.pairs if each.key == (query_id, doc_id)), None)
         if pair is None:
@@ -676,7 +676,7 @@ def _from_csv(path: Path) -> Iterator[LocatedQuery]:
 
 
 def _text_column(names: list[str], path: Path) -> str:
-    twice = repeated(names)
+    twice = first_repeated(names)
     unknown = [name for name in names if name not in COLUMNS]
     given = [name for name in TEXT_COLUMNS if name in names]
     if twice:

@@ -23,7 +23,7 @@ from assay.core.errors import AssayError, InputError
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.results import Pair as RankedPair
 from assay.core.results import Results
-from assay.core.types import GoldSet, Vote, standing
+from assay.core.types import GoldSet, Vote, approval_status
 from assay.evaluation import concordance
 from assay.gold.people import IMPORTED
 from assay.gold.votes import EDITED, RULING, Pair, VoteBook, VoteInMemory, by_pair, current, role_of
@@ -369,7 +369,9 @@ def _standing(path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals) -
         queries=total,
         judgments=gold.judgments.height,
         golden=gold.is_golden,
-        status=standing(approved, total) if approved is not None else gold.status or "unknown",
+        status=approval_status(approved, total)
+        if approved is not None
+        else gold.status or "unknown",
         approved=approved,
         to_approve=total - approved if approved is not None else 0,
         kappa=totals.people.kappa,

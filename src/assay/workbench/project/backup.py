@@ -39,7 +39,7 @@ from assay.core.errors import InputError
 from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, DEFAULT, HOME, STORE, default_store, workspace
 from assay.engines.engine_table import EngineConfig, kind_of
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.store import migrate, open_store
 from assay.store.database import address, connect, missing_store, read, url_of, write
 from assay.store.records import StoreError
@@ -228,7 +228,7 @@ def _add_sets(
     with contextlib.ExitStack() as held:
         for place in sorted({path.resolve() for path in sets.values()}):
             if place.exists() and os.access(place.parent, os.W_OK):
-                held.enter_context(locked(place, wait=LOCK_SECONDS))
+                held.enter_context(lock_gold_set(place, wait=LOCK_SECONDS))
         copied = copy_store_out(store, copies) if store else None
         for path in sets.values():
             _add_set(writer, path.resolve(), folder)

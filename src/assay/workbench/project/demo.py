@@ -24,7 +24,7 @@ from assay.core.results import AnswerResults
 from assay.core.results_file import encode
 from assay.core.workspace import HOME, STORE
 from assay.engines.engine_table import EngineConfig
-from assay.formats.gold_jsonl import locked
+from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import is_rows
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import rule
@@ -67,7 +67,7 @@ def demo(output: Path, progress: Progress = show_no_progress) -> dict[str, Score
         "my_engine.py": ScoreRequest(dataset=dataset, search_module=str(english / "my_engine.py")),
         "bm25": ScoreRequest(dataset=dataset, engine="bm25", corpus=corpus),
     }
-    if extras.has("search"):
+    if extras.is_installed("search"):
         corpora.import_corpus("fppc", english / "opinions", name=DEMO_CORPUS)
         corpora.index_corpus(DEMO_CORPUS)
         ours = EngineConfig(name="assay", engine=DEMO_CORPUS)
@@ -150,7 +150,7 @@ def prepare(
     it stays, unless it is to be `fresh`. Its days are counted back from `now`. Returns whether it
     was made now."""
     home = folder.resolve()
-    with locked(home, wait=60.0):  # two who start at once make it once
+    with lock_gold_set(home, wait=60.0):  # two who start at once make it once
         state = _state(home)
         if state == "ready" and not fresh:
             return False

@@ -21,7 +21,7 @@ from msgspec import UNSET, UnsetType
 from assay import __version__, formats
 from assay.core import plugins
 from assay.core.errors import AssayError
-from assay.core.extras import SHOWN, MissingExtra, installed
+from assay.core.extras import SHOWN, MissingExtra, installed_versions
 from assay.core.files import leftovers, remove_leftovers
 from assay.core.plugins import Plugin
 from assay.core.types import Query
@@ -51,7 +51,7 @@ from assay.search.dense import ENCODERS
 from assay.store import NoStore, StoreError, StoreOutdated, open_store
 from assay.telemetry.recorder import Counts
 from assay.telemetry.spill import FOLDER
-from assay.telemetry.spill import waiting as waiting_to_be_sent
+from assay.telemetry.spill import count_waiting as waiting_to_be_sent
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 from assay.workbench.project.service import Service, attach_past, sets_of
 from assay.workbench.review.queue import BacklogFigures, backlog_figures, recent_external_backlogs
@@ -453,7 +453,7 @@ def examine(store: str = "", *, config: Path | None = None, probe: bool = False)
     return Checkup(
         status="ok" if is_well else "failed",
         environment=_environment(),
-        extras={"status": "ok"} | {extra: installed(extra) for extra in SHOWN},
+        extras={"status": "ok"} | {extra: installed_versions(extra) for extra in SHOWN},
         workspace=place,
         configuration=configuration,
         store=state,

@@ -30,7 +30,7 @@ from assay.telemetry.records import (
     infer_relevance_from_citations,
     logged_search,
     redact,
-    redacted,
+    redact_search,
     redactor,
     score_of,
     search_from,
@@ -134,7 +134,7 @@ def import_traces(
         for span in spans_of(row, f"{path}:{number}")
     ]
     searches = [
-        redacted(logged_search(search_row(span), where), rules)
+        redact_search(logged_search(search_row(span), where), rules)
         for where, span in spans
         if span.kind == "RETRIEVER"
     ]
@@ -173,7 +173,7 @@ def import_searches(
     batch: list[SearchLog] = []
     read = new = 0
     for number, row in iter_json_lines(path):
-        batch.append(redacted(logged_search(row, f"{path}:{number}"), rules))
+        batch.append(redact_search(logged_search(row, f"{path}:{number}"), rules))
         read += 1
         if len(batch) == BATCH:
             new += service.store.add_searches(batch)

@@ -121,7 +121,7 @@ def _document_steps(answers: StartAnswers) -> list[StartStep]:
             is_done=is_here,
         )
     ]
-    if extras.has("search"):
+    if extras.is_installed("search"):
         found.append(
             StartStep(
                 key="index",
@@ -343,5 +343,5 @@ def answered(answers: StartAnswers, question: str, text: str) -> StartAnswers:
 
 def usual_answer(step: StartStep, answers: StartAnswers) -> str:
     """The answer that a step proposes."""
-    engines = f"{answers.corpus},bm25" if extras.has("search") else "bm25"
+    engines = f"{answers.corpus},bm25" if extras.is_installed("search") else "bm25"
     return {"engines": engines, "judges": "ann,ben"}.get(step.asks, "")

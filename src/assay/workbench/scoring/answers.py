@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from assay.answers.check import Checked, check
+from assay.answers.check import CheckedAnswer, check_answer
 from assay.answers.measures import (
     AnswerChange,
     authority_of,
-    compare,
+    compare_answers,
     gate_of,
     shared_questions,
-    summary,
+    summarize_answers,
     unchecked_of,
 )
 from assay.answers.readers import answer_of, read_answers
@@ -115,12 +115,12 @@ def check_all(
     sources = sources_of(corpus)
     checked = []
     for number, answer in enumerate(listed, 1):
-        checked.append(_explained(check(answer, sources, as_of)))
+        checked.append(_explained(check_answer(answer, sources, as_of)))
         progress("answers", number, len(listed))
     entries = [gate.entry for gate in checked]
     authorities = _authorities(listed, checked, gold, sources) if gold is not None else []
     questions = shared_questions({gate.id: gate.question for gate in listed if gate.question})
-    overall, intervals, each = summary(entries, authorities, questions)
+    overall, intervals, each = summarize_answers(entries, authorities, questions)
     opened = sources.corpus
     receipt = msgspec.structs.replace(
         receipt or AnswerReceipt(),
@@ -150,7 +150,7 @@ def check_all(
 
 
 def _authorities(
-    answers: list[Answer], checked: list[Checked], gold: GoldSet, sources: Sources
+    answers: list[Answer], checked: list[CheckedAnswer], gold: GoldSet, sources: Sources
 ) -> list[AuthorityEntry]:
     """The required documents of every answer whose id or question the gold set has."""
     required: dict[str, list[str]] = {query.id: [] for query in gold.queries}
@@ -186,7 +186,7 @@ def guard(
     corpus: str = "",
     language: str = "",
     home: Path | None = None,
-) -> Checked:
+) -> CheckedAnswer:
     """Check one answer in a running service, against the passages alone or with a corpus."""
     given = tuple(
         Passage(text=passage)
@@ -202,10 +202,10 @@ def guard(
         as_of=as_of,
         language=language,
     )
-    return _explained(check(asked, sources_of(corpus, home)))
+    return _explained(check_answer(asked, sources_of(corpus, home)))
 
 
-def _explained(checked: Checked) -> Checked:
+def _explained(checked: CheckedAnswer) -> CheckedAnswer:
     """The findings with their reasons in English; reports say them in other languages."""
     notes = [
         msgspec.structs.replace(note, reason=reason_of(note, _ENGLISH)) if note.why else note
@@ -230,4 +230,4 @@ def report_answers(path: Path, output: Path, *, language: str = "en") -> None:
 
 def compare_files(a: Path, b: Path) -> list[AnswerChange]:
     """The changes from one answer run to another."""
-    return compare(read_answer_results(a), read_answer_results(b))
+    return compare_answers(read_answer_results(a), read_answer_results(b))

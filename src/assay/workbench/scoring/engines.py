@@ -16,7 +16,7 @@ from assay.engines.engine_table import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, complete, mistake, pattern_of, presets
 from assay.engines.mapping import Proposal, guess_mapping
 from assay.engines.running import BASELINES, Trial, kind_word, try_engine
-from assay.engines.secrets import names_in
+from assay.engines.secrets import secret_names
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config, read_engine
 
 
@@ -195,7 +195,7 @@ def _route(engine: EngineConfig, corpus: str) -> EngineConfig:
 
 
 def _known_engine(engine: EngineConfig, path: Path) -> KnownEngine:
-    names = [name for value in _text_values(engine.own) for name in names_in(value)]
+    names = [name for value in _text_values(engine.own) for name in secret_names(value)]
     if engine.kind in ("http", "preset"):
         preset = presets().get(str(engine.own.get("preset", "")))
         names += [name for name in _variables_of(preset) if name not in names] if preset else []
@@ -216,7 +216,9 @@ def _what_it_searches(engine: EngineConfig) -> str:
     if engine.routes:
         return ", ".join(f"{corpus}: {part.name}" for corpus, part in engine.routes.items())
     if engine.kind:
-        return conninfo.shown(str(engine.own.get("http") or engine.own.get(engine.kind, "")))
+        return conninfo.without_secrets(
+            str(engine.own.get("http") or engine.own.get(engine.kind, ""))
+        )
     return engine.search_module or engine.run or engine.engine or ""
 
 
@@ -227,7 +229,7 @@ def _text_values(value: object) -> list[str]:
 
 
 def _variables_of(preset: HttpTable) -> list[str]:
-    return [name for value in _text_values(_stated_keys(preset)) for name in names_in(value)]
+    return [name for value in _text_values(_stated_keys(preset)) for name in secret_names(value)]
 
 
 def _stated_keys(preset: HttpTable) -> dict[str, object]:

@@ -20,7 +20,7 @@ from assay.evaluation.golden.expectations import check_expectations
 from assay.formats.results_json import read_answers
 from assay.law.matching import (
     NOWHERE,
-    Known,
+    KnownDocument,
     Place,
     close_versions,
     known_document,
@@ -102,7 +102,7 @@ def golden_results(
     gold: GoldSet,
     engine: str,
     answers: Sequence[QueryResult],
-    known: Mapping[str, Known],
+    known: Mapping[str, KnownDocument],
     *,
     k: int | None = None,
     min_score: float | None = None,
@@ -123,7 +123,7 @@ def golden_results(
     return msgspec.structs.replace(results, engine=engine, receipt=receipt)
 
 
-def places_in(corpus: Path) -> Mapping[str, Known]:
+def places_in(corpus: Path) -> Mapping[str, KnownDocument]:
     """The place in the law of every document of a corpus, so that a hit with only an id can be
     placed."""
     return close_versions({each.id: known_document(each) for each in documents(corpus)})

@@ -320,7 +320,7 @@ def ask_any(
     if not isinstance(engine, str | Path):
         name, answers = ask_all(as_engine(engine), queries, top_k=top_k)
         return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, corpus)
-    from assay.engines.running import ask_engine, opened, searched
+    from assay.engines.running import ask_engine, engine_session, searched
 
     described = _engine_config_of(str(engine), corpus, config)
     if described.run is not None:
@@ -330,7 +330,7 @@ def ask_any(
     if described.routes:
         name, answers = ask_engine(described, queries, top_k=top_k)
     else:
-        with opened(described) as made:
+        with engine_session(described) as made:
             name, answers = ask_all(made, queries, top_k=top_k, calls=described.calls)
     return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, searched(described))
 

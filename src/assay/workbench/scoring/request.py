@@ -20,7 +20,7 @@ from assay.core.files import sha256_of
 from assay.core.fingerprints import git_state, versions
 from assay.core.results import Gate, GitState, GoldenResults, GradedResults, InputFile, Results
 from assay.core.types import GoldSet, Query, QueryResult, counted
-from assay.engines.engine_table import EngineConfig, called
+from assay.engines.engine_table import EngineConfig, with_limits
 from assay.engines.engine_table import seconds_of as seconds_of  # for commands
 from assay.evaluation.graded import default_measures
 from assay.gold.rows import has_log
@@ -83,7 +83,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
             engine=self.engine,
             corpus=str(self.corpus) if self.corpus is not None else None,
         )
-        return called(choice, timeout=self.timeout, concurrency=self.concurrency)
+        return with_limits(choice, timeout=self.timeout, concurrency=self.concurrency)
 
 
 def request_for(engine: EngineConfig, dataset: Path, name: str = "") -> ScoreRequest:

@@ -21,7 +21,7 @@ from assay.evaluation.golden.checks import check_question
 from assay.evaluation.reliability import Booleans, Floats, reliability
 from assay.evaluation.reliability import CalibrationReport as CalibrationReport
 from assay.formats import read_gold
-from assay.law.matching import Known, known_document
+from assay.law.matching import KnownDocument, known_document
 from assay.search import confidence
 from assay.search.confidence import ABSTAIN, Calibration, Evidence, Scale
 from assay.search.engine import Engine, Hits
@@ -134,7 +134,7 @@ def grades_of(gold: GoldSet) -> dict[str, dict[str, int]]:
 
 
 def _golden(engine: Engine, query: Query, hits: Hits) -> list[bool | None]:
-    def locate(doc_id: str) -> Known:
+    def locate(doc_id: str) -> KnownDocument:
         return known_document(engine.document(doc_id))
 
     answer = QueryResult(query_id=query.id, hits=tuple(hits))

@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 
 from assay.core.types import Document
-from assay.corpus.in_force import standings_of, today
+from assay.corpus.in_force import statuses_of_open_corpus, today
 from assay.corpus.lookup import corpus_named
 from assay.judging.passages import WORD, passages
 from assay.language.detect import detect
-from assay.law.versions import IN_FORCE, validity
+from assay.law.versions import IN_FORCE, valid_periods
 from assay.workbench.project.service import Service
 from assay.workbench.searching.filters import STATUTES, Columns, Numbers, columns_of
 from assay.workbench.searching.open_corpora import OpenCorpus
@@ -98,7 +98,7 @@ def when_in_force(service: Service, corpus: str, doc_id: str) -> str:
     """Whether a provision is in force today, since when, and what is unknown about that."""
     opened = corpus_named(corpus, service.home)
     row = opened.row(doc_id)
-    found = standings_of(str(opened.data_folder))
+    found = statuses_of_open_corpus(str(opened.data_folder))
     status = found.status(row, today()) if row is not None else ""
     if row is None or not status:
         return ""
@@ -520,7 +520,7 @@ def _versions(corpus: OpenCorpus, row: int) -> tuple[Version, ...]:
     rows = np.flatnonzero(same).tolist()
     if len(rows) < 2:
         return ()
-    held = validity(
+    held = valid_periods(
         ("here", places["valid_from"][other], places["valid_to"][other]) for other in rows
     )
     versions = [

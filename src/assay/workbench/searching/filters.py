@@ -19,7 +19,7 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.corpus.disk import Corpus
-from assay.corpus.in_force import standings_of
+from assay.corpus.in_force import statuses_of_open_corpus
 from assay.language.detect import detect
 from assay.law.he import law_key
 from assay.law.matching import normal_laws
@@ -298,7 +298,7 @@ def _mask(columns: Columns, filters: Filters) -> Mask:
     if filters.statute:
         mask &= _citing(columns, filters.statute)
     if filters.as_of:
-        mask &= standings_of(str(columns.corpus.data_folder)).holding(filters.as_of)
+        mask &= statuses_of_open_corpus(str(columns.corpus.data_folder)).holding(filters.as_of)
     return mask
 
 
@@ -347,7 +347,7 @@ def _filter_hint(columns: Columns, filters: Filters) -> str:
 def _outside_validity(columns: Columns, filters: Filters) -> str:
     """A sentence on provisions that only the day excludes: not yet or no longer in force."""
     rows = np.flatnonzero(_mask(columns, replace(filters, as_of="")))
-    periods = standings_of(str(columns.corpus.data_folder)).periods
+    periods = statuses_of_open_corpus(str(columns.corpus.data_folder)).periods
     first = min((begins for row in rows if (begins := periods[row][0])), default="")
     last = max((ends for row in rows if (ends := periods[row][1])), default="")
     if first and filters.as_of < first:
@@ -361,7 +361,7 @@ def what_is_hidden(columns: Columns, answering: Sequence[Hit], filters: Filters)
     row = columns.corpus.row(answering[0].doc_id) if answering else None
     if row is None:
         return AMONG
-    found = standings_of(str(columns.corpus.data_folder))
+    found = statuses_of_open_corpus(str(columns.corpus.data_folder))
     status = found.status(row, filters.as_of) if filters.as_of else ""
     begins, ends = found.periods[row]
     if status == NOT_YET:

@@ -18,7 +18,7 @@ from assay.core.types import Document, Hit, page_of, page_size
 from assay.corpus.disk import list_corpora
 from assay.corpus.letters import readable_part
 from assay.language.detect import detect
-from assay.law.versions import ACT_ALONE, marked
+from assay.law.versions import ACT_ALONE, with_status_mark
 from assay.law.versions import IN_FORCE as IN_FORCE
 from assay.reports.wording import words_note
 from assay.search.answers import FoundDocument as FoundDocument
@@ -309,7 +309,7 @@ def _list_filtered(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
 
 def _listed_result(corpus: OpenCorpus, rank: int, document: Document, day: str) -> Result:
     status = corpus.engine.status(document.id, day)
-    title = marked(document.title, status, document.language)
+    title = with_status_mark(document.title, status, document.language)
     return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
 
 
