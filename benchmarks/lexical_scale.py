@@ -110,7 +110,7 @@ def _assay(system: str, path: Path, size: int):  # type: ignore[no-untyped-def]
     from assay.search.engine import Engine
 
     if system.endswith("stems"):
-        profile.GENERIC = msgspec.structs.replace(profile.GENERIC, characters=0.0)
+        profile.GENERIC = msgspec.structs.replace(profile.GENERIC, chosen={"characters": 0.0})
     folder = Path(tempfile.mkdtemp(dir=path.parent))
     spill = folder / "building"
     spill.mkdir()

@@ -300,7 +300,7 @@ def main() -> None:
         name: round(float(weight), 3)
         for name, weight in zip(NAMES, weights, strict=True)
         if abs(weight) > 0.0005
-    }
+    } | {"citation": FIXED["citation"] / TEMPERATURE}
     file.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 

@@ -225,11 +225,11 @@ class _Fusion:
     def _stems(self, text: str, vector: Floats | None) -> tuple[list[int], Doubles]:
         """The sum of stem_signals in signals.py."""
         profile = self._about.profile
+        weights = profile.weights
         words = self._language.terms(text)
         terms = {"full": words, "short": words}
         if "characters" in self._about.fields:
             terms["characters"] = grams(letters_of(text), self._language.gram)
-        weights = {"full": 1.0, "short": profile.short, "characters": profile.characters}
         fields = {
             name: self._by_terms(name, Counter(terms[name]))
             for name in self._about.fields
@@ -238,7 +238,7 @@ class _Fusion:
         signals = dict(fields)
         if vector is not None:
             signals[DENSE] = self._by_vector(vector)
-            if profile.feedback:
+            if weights.get("feedback"):
                 rows = _union(signals.values())
                 by_words = to_best(_weighted(fields, weights, rows))
                 first = by_words + FIRST_DENSE * signals[DENSE].of(rows)
@@ -249,12 +249,12 @@ class _Fusion:
             likeness = signals[DENSE].of(rows)
             if profile.spread:
                 likeness = self._spread(likeness, vector)
-            fused += profile.dense * likeness
+            fused += weights["dense"] * likeness
         if "feedback" in signals:
-            fused += profile.feedback * signals["feedback"].of(rows)
+            fused += weights["feedback"] * signals["feedback"].of(rows)
         cited = [word for word in dict.fromkeys(words) if is_citation(word)]
         if cited and rows:
-            fused += profile.citation * self._citations(cited, rows)
+            fused += weights.get("citation", 0.0) * self._citations(cited, rows)
         return rows, fused
 
     def _soft(self, text: str, vector: Floats | None) -> tuple[list[int], Doubles]:

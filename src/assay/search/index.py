@@ -405,9 +405,9 @@ class _Stems(_Reading):
         super().__init__(sources)
         self._before = sources.previous.counts if sources.previous is not None else {}
         self._fields = {"full": self._by_stems("full")}
-        if self._profile.short:
+        if self._profile.weights.get("short"):
             self._fields["short"] = self._by_stems("short")
-        if self._profile.characters:
+        if self._profile.weights.get("characters"):
             counter = TermCounter(letters_of, lambda word: grams([word], English.gram))
             inverter = Inverter(self._spill, "characters")
             self._fields["characters"] = _Field(counter, keep=False, inverter=inverter)

@@ -1,11 +1,11 @@
 """Which signals count how much. Chosen by the look of a collection, not by its name.
 
-**Profiles.** A profile is the kind of index and a weight for each signal (signals.py). There are
-few of them, and each was fitted on judged questions of one kind of collection: many long opinions
-that carry their own questions, few of them, other English texts, and short texts in inflected
-languages. Which one a collection gets is decided by what can be seen of it (language, length,
-whether it has questions), so that a new collection of a known kind gets what was fitted on others
-like it.
+**Profiles.** A profile is the kind of index; the weight of each signal (signals.py) is in
+ranker.json, under its name. There are few of them, and each was fitted on judged questions of one
+kind of collection: many long opinions that carry their own questions, few of them, other English
+texts, and short texts in inflected languages. Which one a collection gets is decided by what can be
+seen of it (language, length, whether it has questions), so that a new collection of a known kind
+gets what was fitted on others like it.
 
 The figures behind every number here are in research and docs/measured.md.
 """
@@ -13,7 +13,6 @@ The figures behind every number here are in research and docs/measured.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -24,8 +23,7 @@ ROWS = "rows"
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The kind of index and the weight of each signal; every lexical signal is scaled to the
-    query's best document."""
+    """The kind of index, and the weights that somebody chose in the place of those that ship."""
 
     name: str
     # "stems": BM25 over stems, made for longer texts; "soft": words that look alike, for short
@@ -35,22 +33,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     encoder: str = ""  # a name of dense.py; nothing where words alone decide
     k1: float = 1.2
     b: float = 0.75
-    short: float = 0.0  # question, conclusion and summary fields
-    characters: float = 0.0
-    dense: float = 0.0
+    dense: float = 0.0  # of short texts in an external store: the encoder beside words
     # where the encoder's likeness begins to count: "" anywhere, "middle" above the middle document,
     # "best" the same, scaled to 1 for the best document (true in an index of an older version)
     spread: str | bool = ""
-    feedback: float = 0.0  # likeness to the first eight hits
-    citation: float = 0.5
-    asked: float = 0.0  # questions that were written for documents, where there are any
     windows: bool = False  # documents are long: their windows are compared too
+    chosen: dict[str, float] = {}  # over the weights of ranker.json
 
-
-def _fitted(profile: Profile) -> Profile:
-    """The profile with its weights in ranker.json."""
-    weights: dict[str, Any] = weights_of(profile.name)
-    return msgspec.structs.replace(profile, **weights)
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each feature: of longer texts by the kind of collection, of provisions by
+        the encoder."""
+        return weights_of(self.name if self.kind == "stems" else self.encoder) | self.chosen
 
 
 OPINIONS = Profile(
@@ -80,7 +74,6 @@ SOFT = Profile(
     kind="soft",
     language="",
     dense=0.3,
-    citation=3.0,
 )
 FINNISH = msgspec.structs.replace(
     SOFT,
@@ -102,27 +95,21 @@ REPORTS = msgspec.structs.replace(
     kind=ROWS,
 )
 
-OPINIONS, GENERIC, TEXTS = map(_fitted, (OPINIONS, GENERIC, TEXTS))
 OWN = {profile.language: profile for profile in (FINNISH, HEBREW)}
 
 
 def with_encoder(profile: Profile, encoder: str) -> Profile:
     """The profile with another encoder, or with none."""
-    if encoder == profile.encoder:
-        return profile
-    return msgspec.structs.replace(
-        profile,
-        encoder=encoder,
-        dense=profile.dense or 1.0,
-    )
+    return msgspec.structs.replace(profile, encoder=encoder)
 
 
-# the weights that may be chosen for a collection; those of fields it lacks are 0 and stay 0
-CHOSEN = ("short", "characters", "dense", "feedback", "citation", "asked")
+# the weights that may be chosen for a collection; one of a field that it lacks changes nothing
+CHOSEN = ("short", "characters", "dense", "feedback", "citation", "questions")
 
 
 def weighted(profile: Profile, weights: Mapping[str, object]) -> Profile:
     """The profile with other weights of its signals."""
+    chosen = dict(profile.chosen)
     for name, weight in weights.items():
         if name not in CHOSEN:
             raise InputError(
@@ -130,7 +117,8 @@ def weighted(profile: Profile, weights: Mapping[str, object]) -> Profile:
             )
         if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
             raise InputError(f"{name} is {weight!r}, expected a number from 0")
-    return msgspec.structs.replace(profile, **{name: float(w) for name, w in weights.items()})  # type: ignore[arg-type]
+        chosen[name] = float(weight)
+    return msgspec.structs.replace(profile, chosen=chosen)
 
 
 def read_alike(one: Profile, other: Profile) -> bool:

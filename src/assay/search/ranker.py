@@ -1,10 +1,11 @@
 """The linear ranker: a score is the weighted sum of named features.
 
-`training/ranker.py` fits the weights and writes them to data/ranker.json: one set for each encoder
-of provisions that it was run with, and one for each profile of longer texts. The sets "words" (no
-encoder) and "" (any other encoder) are chosen by hand. It fits on questions whose act had written
-questions and, as often, on questions whose act had none while its neighbours did, so that an act is
-at no disadvantage for having none.
+data/ranker.json has a set of weights for each encoder of provisions, made by `training/ranker.py`,
+for each profile of longer texts, by `training/texts_ranker.py`, and for reports, by
+`training/reports_ranker.py`. Chosen by hand, for want of questions to fit them on: "words" (no
+encoder), "" (any other encoder), "generic", and `questions` and `windows` of longer texts.
+Provisions are fitted on questions whose act had written questions and, as often, on questions whose
+act had none while its neighbours did, so that an act is at no disadvantage for having none.
 """
 
 from __future__ import annotations
@@ -32,5 +33,8 @@ def weights_of(name: str) -> Weights:
 
 def ranked(features: Mapping[str, Array], weights: Weights) -> Array:
     """The score of each document; a feature that a collection does not have counts nothing."""
-    parts = [weight * features[name] for name, weight in weights.items() if name in features]
-    return np.asarray(np.sum(parts, axis=0), float)
+    total: Array | float = 0.0
+    for name, weight in weights.items():
+        if name in features:
+            total = total + weight * features[name]
+    return np.asarray(total, float)

@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.search.arrays import Array, Floats, best_rows
 from assay.search.index import Index
-from assay.search.ranker import ranked, weights_of
+from assay.search.ranker import ranked
 from assay.search.signals import Signals, asked_vector
 
 LOOKED_AT = 40  # documents
@@ -36,7 +36,7 @@ def look_closer(
     rows = best_rows(fused if allowed is None else np.where(allowed, fused, -1.0), LOOKED_AT)
     rows = rows[fused[rows] > 0]
     found = features_of(index, signals, text, words, rows)
-    fused[rows] += ranked(found, weights_of(index.profile.encoder))
+    fused[rows] += ranked(found, index.profile.weights)
     signals["fused"] = fused
     signals |= {name: _only(rows, values, len(index)) for name, values in found.items()}
 

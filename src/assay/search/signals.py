@@ -1,10 +1,10 @@
 """The signals of a question, one number a document each, and their sum.
 
-**Fusion.** Each lexical signal is scaled to the question's best document and added with the weight
-that the profile gives it: CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses
+**Fusion.** Each lexical signal is scaled to the question's best document and added with its weight
+(ranker.py): CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses
 of Multiple Evidence Combination"). A weighted sum keeps how far the best is ahead, which ranks
 alone (reciprocal rank fusion) throw away, and calibration needs it. The weights were fitted on
-judged sets; research has the figures. For short texts the weights are those of ranker.py.
+judged sets; research has the figures.
 
 **Two kinds.** `stem_signals` is for longer texts: BM25 over stems, over the fields that say the
 question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,
@@ -35,7 +35,7 @@ from assay.search.dense import named_encoder
 from assay.search.fuzzy_bm25 import FEW, Held, Similar
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
-from assay.search.ranker import ranked, weights_of
+from assay.search.ranker import ranked
 from assay.search.section_features import best_of_section, voted_act
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
@@ -43,6 +43,7 @@ from assay.search.windows import Windows
 
 MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
+BY_WORDS = ("full", "short", "characters")  # features that choose the first hits, for feedback
 FEEDBACK_HITS = 8
 TEMPERATURE = 0.1  # of the softmax over their scores
 FIRST_DENSE = 0.5  # what the encoder counts in choosing them
@@ -76,45 +77,31 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
         "attained": raw / max(full.attainable(words), TINY),
     }
     signals["known"] = np.full(len(index), _held_share(words, full), np.float32)
-    by_words = signals["full"]
     if index.windows is not None:
         postings = index.windows.postings
         signals["windows"] = to_best(index.windows.best(postings.scores(postings.query(words))))
-    for name, weight in (("short", profile.short), ("characters", profile.characters)):
+    for name in ("short", "characters"):
         if name in index.fields and (name == "short" or text):
             field = index.fields[name]
             asked = words if name == "short" else grams(letters_of(text), index.analyzer.gram)
             signals[name] = to_best(field.scores(field.query(asked)))
-            by_words = by_words + np.float32(weight) * signals[name]
+    features = dict(signals)
     if index.vectors is not None and (text or vector is not None):
         query = vector if vector is not None else named_encoder(profile.encoder).queries([text])[0]
-        signals["dense"] = _nearness(index, index.vectors, query)
-        if profile.feedback:
-            first = to_best(by_words) + np.float32(FIRST_DENSE) * signals["dense"]
-            signals["feedback"] = _feedback(index.vectors, first)
+        signals["dense"] = near = _nearness(index, index.vectors, query)
+        features["dense"] = spread(near, profile.spread) if profile.spread else near
+        if profile.weights.get("feedback"):
+            by_words = {name: features[name] for name in BY_WORDS if name in features}
+            first = to_best(ranked(by_words, profile.weights)) + FIRST_DENSE * near
+            signals["feedback"] = features["feedback"] = _feedback(index.vectors, first)
     if index.asked is not None and text:
         signals["asked"] = _asked(index, text)
-    if cited := _citations_of(words, full):
-        signals["citation"] = _shared_citations(cited, full, len(index))
-    signals["fused"] = _fused(index, signals)
-    return signals
-
-
-def _fused(index: Index, signals: Signals) -> Array:
-    """BM25 over the whole text counts as one, everything else by its weight."""
-    profile = index.profile
-    fused: Any = 0
-    for name in ("short", "characters", "dense", "feedback", "citation"):
-        if name in signals:
-            is_spread = name == "dense" and profile.spread
-            values = spread(signals[name], profile.spread) if is_spread else signals[name]
-            fused = fused + np.float32(getattr(profile, name)) * values
-    if "windows" in signals:
-        fused = fused + signals["windows"]
-    if "asked" in signals:
         needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
-        fused = fused + np.float32(profile.asked * needed) * signals["asked"] ** 2
-    return np.asarray(signals["full"] + fused)
+        features["questions"] = needed * signals["asked"] ** 2
+    if cited := _citations_of(words, full):
+        signals["citation"] = features["citation"] = _shared_citations(cited, full, len(index))
+    signals["fused"] = ranked(features, profile.weights)
+    return signals
 
 
 def _nearness(index: Index, vectors: Floats, query: Floats) -> Floats:
@@ -257,11 +244,11 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         signals["later"] = index.transitional.astype(float)
     if question.excluded:
         signals["excluded"] = _left_out(index, question.excluded, words)
-    fused = ranked(signals, weights_of(profile.encoder))
-    signals["named"] = _named(index, words)
     if question.sections_named is not None:
         signals["citation"] = question.sections_named
-        fused = fused + profile.citation * signals["citation"]
+    fused = ranked(signals, profile.weights)
+    signals["named"] = _named(index, words)
+    if question.sections_named is not None:
         of_act = acts_named(index, question.rest)[index.act_of]
         if not (signals["citation"] * of_act).any():
             # no act is named: a section that is here is meant, if it is all that is asked for

@@ -204,8 +204,8 @@ def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Term
         else:
             full = f"{view.title} {view.body}"
             terms = {"full": language.terms(full)}
-            if profile.short:
+            if profile.weights.get("short"):
                 terms["short"] = language.terms(view.short)
-            if profile.characters:
+            if profile.weights.get("characters"):
                 terms["characters"] = grams(letters_of(full), language.gram)
         yield {name: words for name, words in terms.items() if words}
