@@ -395,7 +395,7 @@ def section_of(index: Index, row: int) -> Array:
     own = np.zeros(len(index), bool)
     if index.profile.kind == ROWS and (page := index.marked.page_of[row]) >= 0:
         return np.asarray(index.marked.page_of == page)
-    if not any(index.sections):
+    if not index.has_sections:
         own[row] = True
         return own
     starts = index.section_starts

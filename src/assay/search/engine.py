@@ -116,7 +116,7 @@ class Engine(SearchEngine):
         self._calibration = calibration or calibration_of(index)
         self._name = name
         self._lookup = lookup
-        self._standings = standings if any(index.sections) else None
+        self._standings = standings if index.has_sections else None
         self._lowered = lru_cache(maxsize=8)(self._not_in_force)
         self._asked_for = lru_cache(maxsize=8)(partial(snippets.asked_for, index))
         self._read = lru_cache(maxsize=8)(partial(read, index))
@@ -352,7 +352,7 @@ class Engine(SearchEngine):
         language = self._index.profile.language
         asked = without_excluded(text, language)
         cited = sections_named(asked.wanted, language)
-        if not cited or not any(self._index.sections):
+        if not cited or not self._index.has_sections:
             wanted, acts = self._by_act(asked.wanted)
             return SoftQuestion(text=wanted, acts=acts, excluded=asked.excluded)
         named = [section for section in cited if self._may_be_here(section)]

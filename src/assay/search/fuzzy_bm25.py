@@ -41,6 +41,7 @@ CONTAINMENT = 0.4
 SIZES = (3, 4, 5)
 UNSEEN_SHARE = 0.5  # of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096
+NO_HOLDERS = np.empty(0, np.int32)
 FEW = 32  # times fewer postings than documents, from which on sorting them is quicker
 BEGINNING = 3  # letters that the forms of a word have in common
 SHORT = 5  # letters of a word whose third may change
@@ -199,16 +200,16 @@ class Lookalikes:
         if word in self._cache:
             return self._cache[word]
         lemma = self.lemma(word)
-        likeness = self._likeness(word, lemma)
-        likeness[self._by_lemma.get(lemma, [])] = 1.0
-        numbers = np.flatnonzero(likeness > THRESHOLD)
-        lookalikes_of_word = (numbers, np.minimum(likeness[numbers], 1.0) ** 2)
+        numbers, likeness = self._likeness(word, lemma)
+        likeness[np.isin(numbers, self._by_lemma.get(lemma, []))] = 1.0
+        alike = likeness > THRESHOLD
+        lookalikes_of_word = (numbers[alike], np.minimum(likeness[alike], 1.0) ** 2)
         if len(self._cache) < CACHE:
             self._cache[word] = lookalikes_of_word
         return lookalikes_of_word
 
-    def _likeness(self, word: str, lemma: str) -> Doubles:
-        """Of every index word."""
+    def _likeness(self, word: str, lemma: str) -> Similar:
+        """Of every index word that has an n-gram in common with this one."""
         total = TINY
         held: list[int] = []
         for gram in sorted(word_grams(word, lemma)):
@@ -216,16 +217,14 @@ class Lookalikes:
             total += self._unseen_weight if number is None else float(self._idf[number])
             if number is not None:
                 held.append(number)
-        likeness = np.zeros(len(self.words))
-        if held:
-            lists = [self.holders[self.starts[number] : self.starts[number + 1]] for number in held]
-            each = np.repeat(self._idf[held], [len(holders) for holders in lists])
-            overlap = np.bincount(np.concatenate(lists), each)
-            some = np.flatnonzero(overlap > 0)
-            overlap, weights = overlap[some], self._weight[some]
-            cosine = COSINE * overlap / np.sqrt(total * weights)
-            likeness[some] = cosine + CONTAINMENT * overlap / np.minimum(total, weights)
-        return likeness
+        lists = [self.holders[self.starts[number] : self.starts[number + 1]] for number in held]
+        holders = np.concatenate([NO_HOLDERS, *lists])
+        each = np.repeat(self._idf[held], [len(holders) for holders in lists])
+        overlap = np.bincount(holders, each)
+        some = np.flatnonzero(overlap)
+        overlap, weights = overlap[some], self._weight[some]
+        cosine = COSINE * overlap / np.sqrt(total * weights)
+        return some, cosine + CONTAINMENT * overlap / np.minimum(total, weights)
 
 
 def lookalikes(

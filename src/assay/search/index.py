@@ -96,6 +96,11 @@ class Index:
         return {doc_id: row for row, doc_id in enumerate(self.ids)}
 
     @cached_property
+    def has_sections(self) -> bool:
+        """Whether some document is a provision."""
+        return any(self.sections)
+
+    @cached_property
     def section_starts(self) -> Array:
         return section_starts(self.sections, self.act_of, len(self))
 
@@ -530,7 +535,7 @@ def _passages(views: Sequence[View], reuse: Array, before: Passages | None) -> P
 def _with_works(index: Index, titles: Sequence[str]) -> Index:
     """The index with the titles that its documents share, where most do and they are of no act:
     passages of one contract have its name."""
-    if any(index.sections) or len(titles) < TOGETHER * len(set(titles)):
+    if index.has_sections or len(titles) < TOGETHER * len(set(titles)):
         return index
     works, work_of = by_act(titles)
     return replace(index, works=works, work_of=work_of)

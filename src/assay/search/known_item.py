@@ -102,11 +102,11 @@ def look_up(index: Index, signals: Signals, text: str) -> None:
         for number in (found, found.upper(), found.partition("-")[2])  # A-05-044 is 05-044 too
     ]
     rows = [index.row_of[number] for number in written if number in index.row_of]
-    if not any(index.sections):  # a provision is cited by its place, not by what it cites
+    if not index.has_sections:  # a provision is cited by its place, not by what it cites
         rows += _citing(index, text)
     named = np.zeros(len(index), np.float32)
     named[rows] = NAMED
-    cited = sections_named(text, index.profile.language) if any(index.sections) else []
+    cited = sections_named(text, index.profile.language) if index.has_sections else []
     places = _places(index, cited)
     beside = words_beside(text, index.profile.language) if cited else 0
     if cited and not places.any() and beside < FEW_BESIDE:

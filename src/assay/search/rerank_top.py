@@ -51,7 +51,7 @@ def features_of(
     if index.asked is not None and index.asked.vectors is not None and "dense" in signals:
         near = index.asked.nearest(asked_vector(index, text), rows)
         found["close"] = np.where(np.isnan(near), signals["dense"][rows], near)
-    if "citation" not in signals and any(index.sections):
+    if "citation" not in signals and index.has_sections:
         starts = index.section_starts
         sections = np.searchsorted(starts, rows, side="right") - 1
         found["place"] = np.minimum(rows - starts[sections], LATEST) / LATEST
@@ -80,13 +80,13 @@ def shares_of(
     if index.asked is not None:
         fields.append((index.asked.postings, places[index.asked.documents]))
     for field, place_of in fields:
-        known = [(at, field.numbers[gram]) for gram, at in numbers.items() if gram in field.numbers]
-        if known:
-            rows = [field.postings(number) for _, number in known]
-            place = place_of[np.concatenate(rows)]
-            held = np.flatnonzero(place >= 0)
-            list_of = np.searchsorted(np.cumsum(list(map(len, rows))), held, side="right")
-            found[np.array([at for at, _ in known])[list_of], place[held]] = True
+        rows = np.flatnonzero(place_of >= 0)  # few, and looked for in each list
+        for gram, at in numbers.items():
+            if gram in field.numbers:
+                held = field.postings(field.numbers[gram])
+                there = np.searchsorted(held, rows)
+                there[there == len(held)] = 0
+                found[at, place_of[rows[held[there] == rows]]] = True
     return {
         word: found[[numbers[gram] for gram in held]].mean(axis=0)
         for word, held in grams.items()

@@ -64,7 +64,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
     """Of provisions, best first: whether one is far behind the first and of no section that was
     not. Of other documents nothing is known to tell it by."""
-    if not any(index.sections) or not hits or not hits[0].score:
+    if not index.has_sections or not hits or not hits[0].score:
         return [False] * len(hits)
     least = BEHIND * hits[0].score
     likely: set[tuple[object, ...]] = set()
@@ -218,7 +218,7 @@ def _related(
     index: Index, hits: Sequence[Hit], documents: Sequence[Document], first: int
 ) -> list[Why]:
     """What each hit has to do with those before it, the closest alone."""
-    if not any(index.sections):
+    if not index.has_sections:
         return [Why()] * len(hits)
     sections = [section_key(index.sections, index.act_of, index.row_of[hit.doc_id]) for hit in hits]
     read = _Read()
