@@ -358,7 +358,7 @@ def mutated(file: str, number: int) -> ast.AST:
 # ── running tests against one ─────────────────────────────────────────────────────────────────────
 
 
-class Told(NamedTuple):
+class HitFacts(NamedTuple):
     caught_by: str  # a test, "time", or nothing
     seconds: float  # of the processor
 
@@ -516,7 +516,7 @@ class Watcher:
         os.kill(os.getpid(), signal.SIGKILL)  # no exit handlers: threads of a broken state may hang
 
 
-def waited_for(child: int, read: int, limit: float) -> Told:
+def waited_for(child: int, read: int, limit: float) -> HitFacts:
     """What a fork says, with ten times its limit by the clock."""
     ready, _, _ = select.select([read], [], [], 10 * limit or 900)
     said = os.read(read, 4000).decode() if ready else "time"
@@ -524,17 +524,17 @@ def waited_for(child: int, read: int, limit: float) -> Told:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     _, _, used = os.wait4(child, 0)
-    return Told({"-": "", "": "time"}.get(said, said), used.ru_utime + used.ru_stime)
+    return HitFacts({"-": "", "": "time"}.get(said, said), used.ru_utime + used.ru_stime)
 
 
-def longest(base: Told) -> float:
+def longest(base: HitFacts) -> float:
     """How long tests may take that take so long without a fault."""
     return max(20.0, LONGER * base.seconds)
 
 
 def tried(
     part: Part, chosen: Sequence[Mutant | None], path: Path, limit: float = 0.0
-) -> Iterator[Told]:
+) -> Iterator[HitFacts]:
     """The tests of a part against each fault, in a process of its own; a fault outside functions
     alone in one, with the limit that the others had."""
     read, write = os.pipe()
@@ -546,7 +546,7 @@ def tried(
     os.close(write)
     with os.fdopen(read) as said:
         for line in said:
-            yield Told(*json.loads(line)) if line.startswith("[") else Told(line.strip(), 0)
+            yield HitFacts(*json.loads(line)) if line.startswith("[") else HitFacts(line.strip(), 0)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -604,7 +604,7 @@ def drawn(args: argparse.Namespace) -> list[Mutant]:
     return chosen
 
 
-def outcomes(part: Part, chosen: Sequence[Mutant], name: str) -> Iterator[tuple[Mutant, Told]]:
+def outcomes(part: Part, chosen: Sequence[Mutant], name: str) -> Iterator[tuple[Mutant, HitFacts]]:
     """Of each fault; those outside functions one by one."""
     inside = [mutant for mutant in chosen if not is_outside(mutant)]
     with tempfile.TemporaryDirectory() as folder:

@@ -43,7 +43,7 @@ def engine_of(corpus: str, *, written: bool = True) -> Engine | None:
     except index_files.IndexProblem:
         return None
     documents = open_corpus(None, corpus)
-    return Engine(index if written else replace(index, asked=None), corpus, documents.get)
+    return Engine(index if written else replace(index, written=None), corpus, documents.get)
 
 
 def graded(engine: Engine, gold: GoldSet) -> str:

@@ -268,7 +268,7 @@ def ask_all(collection: Collection, material: Material, home: Path) -> list[Aske
         engine = Engine(full, lookup=lambda doc_id: (new if doc_id in here else old)(doc_id))
     if collection.bare or collection.alone:
         engine = Engine(
-            replace(engine._index, asked=None), lookup=engine._lookup, standings=engine._standings
+            replace(engine._index, written=None), lookup=engine._lookup, standings=engine._standings
         )
     own = material.questions(collection.gold)
     inside = [one for one in own if is_answered(one[2], one[1])]

@@ -36,7 +36,7 @@ FOLDS = 6
 TOGETHER = 8  # new acts in one index
 OTHERS = 80  # questions of other acts, asked where a fold's acts have no written questions
 CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
-NEGATIVE = {"later", "excluded", "place"}
+NEGATIVE = {"later", "excluded", "place_in_section"}
 NEGATIVE |= {
     "no_year",
     "not_held",
@@ -46,8 +46,9 @@ NEGATIVE |= {
     "whole_table",
 }
 NAMES = (
-    *("words", "expanded", "asked_by", "subject", "dense", "beside"),
-    *("questions", "unasked", "votes", "unvoted", "later", "excluded", "said", "close", "place"),
+    *("words", "expanded", "act_named", "subject", "dense", "section_dense"),
+    *("questions", "no_questions", "act_questions", "act_no_questions", "later", "excluded"),
+    *("words_held", "question_dense", "place_in_section"),
 )
 FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that the question names
 # questions on new acts were drawn from all sections, also from those that say from when an act
@@ -120,17 +121,17 @@ class Questions:
 
     def without(self, acts: Iterable[int]) -> index.Index:
         """The index without the written questions of these acts."""
-        asked = self.full.asked
+        asked = self.full.written
         assert asked is not None
         keep = np.flatnonzero(~np.isin(self.full.act_of[asked.documents], list(acts)))
         if not len(keep):
-            return replace(self.full, asked=None)
+            return replace(self.full, written=None)
         texts = [asked.texts[number] for number in keep]
         terms = partial(index.question_terms, self.full.profile)
         counts = document_questions.count_terms(texts, terms)
         return replace(
             self.full,
-            asked=replace(
+            written=replace(
                 asked,
                 postings=document_questions.bm25(
                     counts, k1=document_questions.K1, b=document_questions.B
@@ -143,7 +144,7 @@ class Questions:
 
     def ask(self, way: str, here: index.Index, entry: dict, right: set[int]) -> Asked:
         question = Engine(here)._soft_question(entry["query"])
-        signals = soft_signals(here, question)
+        signals = soft_signals(here, question, every=True)
         first = [best_rows(signals[n], most) for n, most in CANDIDATES.items() if n in signals]
         rows = np.unique(np.concatenate(first))
         words = here.analyzer.words(question.text)
@@ -161,7 +162,7 @@ class Questions:
         )
 
     def ask_all(self) -> list[Asked]:
-        bare = replace(self.full, asked=None)
+        bare = replace(self.full, written=None)
         found = [self.ask("home", self.full, *one) for one in self.asked]
         found += [self.ask("none", bare, *one) for one in self.asked]
         random = np.random.default_rng(0)
@@ -172,7 +173,7 @@ class Questions:
             own = [one for one in self.asked if self.act_of(one[1]) in new]
             rest = [one for one in self.asked if self.act_of(one[1]) not in new]
             some = random.permutation(len(rest))[:OTHERS]
-            found += [self.ask("beside", here, *one) for one in own]
+            found += [self.ask("section_dense", here, *one) for one in own]
             found += [self.ask("mixed", here, *rest[number]) for number in some]
         return found
 
@@ -194,7 +195,7 @@ def ask_new(corpus: str, home: str, entries: Sequence[dict]) -> list[Asked]:
         found += [alone.ask("new", alone.full, *one) for one in alone.asked]
     beside = Questions(joined(other, engine), entries)
     found += [beside.ask("new, beside", beside.full, *one) for one in beside.asked]
-    bare = replace(beside.full, asked=None)
+    bare = replace(beside.full, written=None)
     found += [beside.ask("new, none", bare, *one) for one in beside.asked]
     return found
 

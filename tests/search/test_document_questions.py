@@ -115,7 +115,7 @@ def test_a_question_finds_what_only_a_written_question_says(tmp_path: Path) -> N
     assert done.questions.unknown_ids == 1
     hits = corpora.open_indexed("law", home=tmp_path).search(query, explain=True)
     assert hits[0].doc_id == "2"
-    assert hits[0].explanation["asked"] > 0.4
+    assert hits[0].explanation["question_likeness"] > 0.4
 
 
 def test_questions_are_kept_until_something_else_is_said(tmp_path: Path) -> None:
@@ -173,10 +173,10 @@ def test_an_index_has_its_questions_again_when_it_is_opened(tmp_path: Path) -> N
     asked = index.with_questions(built, [], ASKED)
     index_files.save(asked, tmp_path / "i", "x")
     opened = index_files.load(tmp_path / "i", "x")
-    assert opened.asked is not None
-    assert asked.asked is not None
+    assert opened.written is not None
+    assert asked.written is not None
     terms = index.question_terms(built.profile, "milloin on istunto")
-    assert (opened.asked.scores(terms, 4) == asked.asked.scores(terms, 4)).all()
+    assert (opened.written.scores(terms, 4) == asked.written.scores(terms, 4)).all()
     assert opened.fields.keys() == built.fields.keys()
 
 
@@ -232,6 +232,6 @@ def test_an_act_without_written_questions_is_at_no_disadvantage() -> None:
     asked = index.with_questions(built, [], [Written("Kuntalaki", ["milloin budjetti on valmis"])])
     signals = soft_signals(asked, SoftQuestion(text="milloin budjetti on valmis"))
     new, home = (asked.row_of[law] for law in ("Kirkkolaki", "Kuntalaki"))
-    assert signals["questions"][home] == signals["unasked"][new] > 0
-    assert signals["unasked"][home] == signals["questions"][new] == 0
-    assert signals["votes"][home] == signals["unvoted"][new] > 0
+    assert signals["questions"][home] == signals["no_questions"][new] > 0
+    assert signals["no_questions"][home] == signals["questions"][new] == 0
+    assert signals["act_questions"][home] == signals["act_no_questions"][new] > 0

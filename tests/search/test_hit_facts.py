@@ -16,7 +16,7 @@ from assay.engines.indexed import index_corpus
 from assay.reports.listing import search_page, shown_texts
 from assay.search import index, snippets
 from assay.search.answers import FoundDocument, SearchAnswer
-from assay.search.hit_facts import Told, written_by
+from assay.search.hit_facts import HitFacts, written_by
 from assay.workbench.searching import corpora
 
 
@@ -41,7 +41,7 @@ def test_a_misread_question_is_not_shown() -> None:
     assert readable_part(document, "summary", "conclusion") == "conclusion"
 
 
-def _hit(snippet: str, words: list[str], told: Told) -> FoundDocument:
+def _hit(snippet: str, words: list[str], told: HitFacts) -> FoundDocument:
     return FoundDocument(
         rank=1,
         doc_id="d",
@@ -55,7 +55,7 @@ def _hit(snippet: str, words: list[str], told: Told) -> FoundDocument:
 
 
 def test_what_is_longer_than_a_line_stays_below_the_title() -> None:
-    hit = _hit("one two three four five six", ["four"], Told())
+    hit = _hit("one two three four five six", ["four"], HitFacts())
     answer = SearchAnswer(query="q", corpus="c", abstained=False, calibrated=True, hits=[hit])
     page = io.StringIO()
     Console(file=page, width=24).print(search_page(answer))
@@ -66,15 +66,15 @@ def test_what_is_longer_than_a_line_stays_below_the_title() -> None:
 
 
 def test_the_answer_comes_first_and_nothing_is_said_twice() -> None:
-    told = Told(answer="No. Gifts are limited.", question="May a mayor accept tickets?")
+    told = HitFacts(answer="No. Gifts are limited.", question="May a mayor accept tickets?")
     assert shown_texts(_hit("Gifts are limited.", ["gifts"], told)) == [
         "No. Gifts are limited.",
         "Asked: May a mayor accept tickets?",
     ]
     more = shown_texts(_hit("A concert is no ceremony.", ["concert"], told))
     assert more[2:] == ["A concert is no ceremony."]
-    assert shown_texts(_hit("Only this.", [], Told())) == ["Only this."]
-    known = Told(answers="Who pays?")
+    assert shown_texts(_hit("Only this.", [], HitFacts())) == ["Only this."]
+    known = HitFacts(answers="Who pays?")
     assert shown_texts(_hit("Only this.", [], known)) == ["Only this.", "Answers: Who pays?"]
 
 

@@ -70,7 +70,7 @@ def test_a_section_well_ahead_and_a_named_moment_keep_their_places() -> None:
     assert ranked(made, [1.0, 1.05, 2.0], query) == ["other", "1", "2"]
     cited = np.array([0.5, 1.0, 0.0])
     assert ranked(made, [1.0, 1.05, 0.2], query, citation=cited) == ["2", "1", "other"]
-    assert ranked(replace(made, asked=None), [1.0, 1.05, 0.2], query) == ["1", "2", "other"]
+    assert ranked(replace(made, written=None), [1.0, 1.05, 0.2], query) == ["1", "2", "other"]
 
 
 def test_the_nearest_question_of_each_document() -> None:
@@ -85,11 +85,11 @@ def test_the_nearest_question_of_each_document() -> None:
 
 def test_an_index_keeps_what_was_asked(tmp_path: Path) -> None:
     made = act(RULE, ADDED)
-    assert made.asked is not None
+    assert made.written is not None
     vectors = np.array([[0.5, 0.5]], np.float16)
-    kept = replace(made, asked=replace(made.asked, vectors=vectors))
+    kept = replace(made, written=replace(made.written, vectors=vectors))
     index_files.save(kept, tmp_path, "f")
-    opened = index_files.load(tmp_path, "f").asked
+    opened = index_files.load(tmp_path, "f").written
     assert opened is not None
     assert list(opened.texts) == ["kuka maksaa palkkion"]
     assert opened.vectors is not None

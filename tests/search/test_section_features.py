@@ -7,7 +7,7 @@ import numpy as np
 from assay.core.types import Document, Locator
 from assay.search import index
 from assay.search.confidence import is_headed
-from assay.search.section_features import VOTING, best_of_section, voted_act
+from assay.search.signals import VOTING, act_questions, best_of_section
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 
@@ -37,7 +37,7 @@ def test_a_moment_has_the_best_value_of_its_section_and_of_no_other() -> None:
 def test_the_best_few_questions_speak_for_an_act() -> None:
     built = made()
     asked = np.array([0.5, 0.5, 0.0, 0.9, 0.0], np.float32)
-    votes = voted_act(built, asked)
+    votes = act_questions(built, asked)
     assert np.allclose(votes, [1.0 / VOTING] * 3 + [0.9 / VOTING] * 2)
 
 

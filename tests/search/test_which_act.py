@@ -111,9 +111,9 @@ def test_written_questions_do_not_outvote_the_act_that_is_named() -> None:
         Written(id=one.id, questions=["voiko mennä konkurssiin"]) for one in _acts(provisions)[1:]
     ]
     asked = asked_of(built.ids, questions, [], built.analyzer.terms)
-    made = replace(built, asked=asked)
+    made = replace(built, written=asked)
     question = SoftQuestion(text="voiko kunta mennä konkurssiin?")
-    votes = soft_signals(made, question)["votes"]
+    votes = soft_signals(made, question)["act_questions"]
     assert votes[0] >= votes[1:].max()
 
 

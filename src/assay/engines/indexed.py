@@ -281,10 +281,10 @@ def _with_questions(built: Index, folder: Path) -> Index:
 
 def _questions_of(built: Index, folder: Path) -> Questions | None:
     given = _questions_given(folder) or []
-    if built.asked is None and not given:
+    if built.written is None and not given:
         return None
     here = [line for line in given if line.id in built.row_of]
-    asked = built.asked.documents if built.asked is not None else np.empty(0)
+    asked = built.written.documents if built.written is not None else np.empty(0)
     count = sum(len(line.questions) for line in here) if len(asked) else 0
     return Questions(
         shipped=max(0, len(asked) - count),

@@ -12,7 +12,7 @@ from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import with_status_mark
 from assay.search.engine import Engine, Hits
-from assay.search.hit_facts import Told, told
+from assay.search.hit_facts import HitFacts, facts_of
 from assay.search.reports.cells import Cell, cell_of, located
 from assay.search.snippets import with_words
 from assay.search.why import Why, less_likely, why_each
@@ -42,7 +42,7 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
     cell: Cell | None = None  # of a row of a table
-    told: Told = Told()  # its answer and question, statutes, date, writer
+    told: HitFacts = HitFacts()  # its answer and question, statutes, date, writer
     why: Why = Why()  # what found it
     less_likely: bool = False  # to answer: far behind the first hit, and of another section
     status: str = ""  # of a provision: in force, repealed, superseded, …
@@ -136,7 +136,7 @@ def found_documents(
             cell=cell,
             citations=_cited_by_both(cited, document),
             status=status,
-            told=told(index, asked, document, cited),
+            told=facts_of(index, asked, document, cited),
             why=why,
             less_likely=behind[rank - 1],
             **_place_names(document),

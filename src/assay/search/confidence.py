@@ -145,7 +145,7 @@ def models_of(index: Index) -> str:
 def calibration_of(index: Index) -> Calibration | None:
     """The shipped calibration: of advisory opinions, of annual reports, and where questions were
     written for every act of an index."""
-    is_home = index.asked is not None and any(index.acts) and bool(index.act_is_asked.all())
+    is_home = index.written is not None and any(index.acts) and bool(index.act_has_questions.all())
     if not is_home and index.profile.name not in (OPINIONS.name, REPORTS.name):
         return None
     return shipped().calibrations.get(fitted_as(index.profile))
@@ -342,8 +342,8 @@ def evidence(
         if usual is not None:
             found["unusual"] = (best - usual.best[0]) / usual.best[1]
             found["about"] = (mean - usual.mean[0]) / usual.mean[1]
-    if index.asked is not None and "asked" in signals:
-        found["asked"] = float(signals["asked"][top[:AGREEING]].max()) - USUAL_LIKENESS
+    if index.written is not None and "question_likeness" in signals:
+        found["asked"] = float(signals["question_likeness"][top[:AGREEING]].max()) - USUAL_LIKENESS
     if len(index.acts) > 1 and index.profile.kind != ROWS:
         act = np.asarray(index.act_of == index.act_of[first])
         found["one_act"] = float(act[top[:ACT_HITS]].mean()) - USUAL_ACT

@@ -51,7 +51,7 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class WrittenQuestions:
     """Questions by document: `postings` has a row for each question, `documents` its document, in
     ascending order; `texts` and `vectors` are those of the questions, where they are kept."""
 
@@ -143,7 +143,7 @@ def asked_of(
     shipped: Iterable[Written],
     given: Iterable[Written],
     terms_of: Callable[[str], list[str]],
-) -> Asked | None:
+) -> WrittenQuestions | None:
     """The questions for these documents; None where there are none. Those that ship also hold for
     another version of the same provision."""
     row_of = {doc_id: row for row, doc_id in enumerate(ids)}
@@ -162,7 +162,7 @@ def asked_of(
         return None
     ordered = sorted(pairs)
     counts = count_terms([text for _, text in ordered], terms_of)
-    return Asked(
+    return WrittenQuestions(
         postings=bm25(counts, k1=K1, b=B),
         documents=np.array([row for row, _ in ordered], np.int32),
         texts=[text for _, text in ordered],

@@ -24,7 +24,7 @@ WRITERS = {
 REQUEST = "a request letter to the Commission, not its advice"
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HitFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`answer` is what the document concludes, `question` what it was asked; `answers` is a
     question that was written for it and is like the one asked; `statutes` are those of its record,
     `by` who wrote it. Empty where it does not say."""
@@ -37,12 +37,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     by: str = ""
 
 
-def told(index: Index, asked: Asked, document: Document, cited: set[str]) -> Told:
+def facts_of(index: Index, asked: Asked, document: Document, cited: set[str]) -> HitFacts:
     """`cited` are the citations of the question: statutes among them come first."""
     fields, metadata = document.fields, document.metadata
     answer = readable_part(document, *ANSWERS)
     question = fields.get(readable_part(document, *QUESTIONS), "")
-    return Told(
+    return HitFacts(
         answer=best_of_field(index, asked, document, answer) if answer else "",
         question=_cut(question),
         answers=_like_it(index, asked, document),
@@ -55,9 +55,9 @@ def told(index: Index, asked: Asked, document: Document, cited: set[str]) -> Tol
 def _like_it(index: Index, asked: Asked, document: Document) -> str:
     """The question written for a document that is most like the one asked, where it is like it."""
     row = index.row_of.get(document.id)
-    if index.asked is None or asked.likeness is None or row is None:
+    if index.written is None or asked.likeness is None or row is None:
         return ""
-    text, likeness = index.asked.likest(asked.likeness, row)
+    text, likeness = index.written.likest(asked.likeness, row)
     return _cut(text) if likeness >= LIKE_IT else ""
 
 

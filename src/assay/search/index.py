@@ -41,7 +41,7 @@ from assay.language.finnish import irregular_forms, lemma_of_all
 from assay.search.act_names import by_act
 from assay.search.arrays import Array, Floats, offsets_of
 from assay.search.dense import named_encoder
-from assay.search.document_questions import Asked, Written, asked_of
+from assay.search.document_questions import Written, WrittenQuestions, asked_of
 from assay.search.encoding import encoded
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, lookalikes
 from assay.search.lexical import Bm25, Counts, TermCounter, joined_counts
@@ -87,7 +87,7 @@ class Index:
     windows: Windows | None = None  # where many documents are long
     works: list[str] = field(default_factory=list)  # names that several documents share: titles
     work_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
-    asked: Asked | None = None  # questions that were written for documents
+    written: WrittenQuestions | None = None  # questions that were written for documents
     awaited: str = ""  # the encoder whose vectors are still missing
     is_older: bool = False  # built by a version that read texts in another way
 
@@ -110,11 +110,11 @@ class Index:
         return [self.lemmas(act) for act in self.acts]
 
     @cached_property
-    def act_is_asked(self) -> Array:
+    def act_has_questions(self) -> Array:
         """Whether questions were written for documents of an act, for each act."""
         written = np.zeros(max(1, len(self.acts)), np.bool_)
-        if self.asked is not None:
-            written[self.act_of[self.asked.documents]] = True
+        if self.written is not None:
+            written[self.act_of[self.written.documents]] = True
         return written
 
     @cached_property
@@ -162,7 +162,7 @@ def with_questions(index: Index, ships: Iterable[Written], given: Iterable[Writt
     if asked is not None and index.profile.encoder:
         vectors = named_encoder(index.profile.encoder).queries(asked.texts)
         asked = replace(asked, vectors=vectors.astype(np.float16))
-    return replace(index, asked=asked)
+    return replace(index, written=asked)
 
 
 Pairs = Iterable[tuple[Document, str]]  # documents with their digests

@@ -28,7 +28,7 @@ from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
 from assay.search import document_questions
 from assay.search.arrays import Array, Floats
-from assay.search.document_questions import Asked
+from assay.search.document_questions import WrittenQuestions
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, unseen
 from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
@@ -195,11 +195,11 @@ def _arrays_of(index: Index) -> Arrays:
         arrays["work_of"] = index.work_of
     if len(index.transitional):
         arrays["transitional"] = index.transitional
-    if index.asked is not None:
-        arrays |= _postings(ASKED, index.asked.postings)
-        arrays[f"{ASKED}.documents"] = index.asked.documents
-        if index.asked.vectors is not None:
-            arrays[f"{ASKED}.vectors"] = index.asked.vectors
+    if index.written is not None:
+        arrays |= _postings(ASKED, index.written.postings)
+        arrays[f"{ASKED}.documents"] = index.written.documents
+        if index.written.vectors is not None:
+            arrays[f"{ASKED}.vectors"] = index.written.vectors
     if index.said is not None:
         arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
     if index.passages is not None:
@@ -250,9 +250,9 @@ def _lists_of(index: Index) -> Lists:
         lists["grams"] = index.words.grams
         if index.words.forms:
             lists["forms"] = [f"{form} {lemma}" for form, lemma in index.words.forms.items()]
-    if index.asked is not None:
-        lists[f"{ASKED}.terms"] = list(index.asked.postings.numbers)
-        lists[f"{ASKED}.texts"] = list(index.asked.texts)
+    if index.written is not None:
+        lists[f"{ASKED}.terms"] = list(index.written.postings.numbers)
+        lists[f"{ASKED}.texts"] = list(index.written.texts)
     if index.passages is not None:
         lists["passage.lemmas"] = index.passages.lemmas
     return lists
@@ -349,7 +349,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
         said=Said(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
-        asked=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
+        written=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
     )
     return with_vectors(index, arrays.get(VECTORS))
 
@@ -381,12 +381,12 @@ def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
     )
 
 
-def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> Asked:
+def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> WrittenQuestions:
     documents = arrays[f"{ASKED}.documents"]
     postings = replace(
         _field(ASKED, profile, arrays, lists), documents=len(documents), k1=document_questions.K1
     )
-    return Asked(
+    return WrittenQuestions(
         postings=postings,
         documents=documents,
         texts=lists.get(f"{ASKED}.texts", []),

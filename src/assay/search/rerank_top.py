@@ -30,8 +30,8 @@ LATEST = 5  # places in a section from which on a moment is simply late
 def look_closer(
     index: Index, signals: Signals, text: str, words: Sequence[str], allowed: Array | None
 ) -> None:
-    """Add features of the first documents to their score: `said`, `place`, and `close` where the
-    index has vectors of written questions."""
+    """Add features of the first documents to their score: `words_held`, `place_in_section`, and
+    `question_dense` where the index has vectors of written questions."""
     fused = signals["fused"].astype(np.float64)
     rows = best_rows(fused if allowed is None else np.where(allowed, fused, -1.0), LOOKED_AT)
     rows = rows[fused[rows] > 0]
@@ -44,17 +44,18 @@ def look_closer(
 def features_of(
     index: Index, signals: Signals, text: str, words: Sequence[str], rows: Array
 ) -> Signals:
-    """`said`: the share of the question's words that a document or a question written for it has;
-    `close`: the cosine of its nearest written question, or its own where it has none; `place`: how
-    late in its section a moment stands, unless a moment is named."""
-    found: Signals = {"said": _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)}
-    if index.asked is not None and index.asked.vectors is not None and "dense" in signals:
-        near = index.asked.nearest(asked_vector(index, text), rows)
-        found["close"] = np.where(np.isnan(near), signals["dense"][rows], near)
+    """`words_held`: the share of the question's words that a document or a question written for it
+    has;
+    `question_dense`: the cosine of its nearest written question, or its own where it has none;
+    `place_in_section`: how late in its section a moment stands, unless a moment is named."""
+    found: Signals = {"words_held": _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)}
+    if index.written is not None and index.written.vectors is not None and "dense" in signals:
+        near = index.written.nearest(asked_vector(index, text), rows)
+        found["question_dense"] = np.where(np.isnan(near), signals["dense"][rows], near)
     if "citation" not in signals and index.has_sections:
         starts = index.section_starts
         sections = np.searchsorted(starts, rows, side="right") - 1
-        found["place"] = np.minimum(rows - starts[sections], LATEST) / LATEST
+        found["place_in_section"] = np.minimum(rows - starts[sections], LATEST) / LATEST
     return found
 
 
@@ -77,8 +78,8 @@ def shares_of(
     numbers = {gram: number for number, gram in enumerate(dict.fromkeys(chain(*grams.values())))}
     found = np.zeros((len(numbers), count), bool)
     fields = [(index.fields[f"{name}.grams"], places) for name in views]
-    if index.asked is not None:
-        fields.append((index.asked.postings, places[index.asked.documents]))
+    if index.written is not None:
+        fields.append((index.written.postings, places[index.written.documents]))
     for field, place_of in fields:
         rows = np.flatnonzero(place_of >= 0)  # few, and looked for in each list
         for gram, at in numbers.items():

@@ -36,7 +36,6 @@ from assay.search.fuzzy_bm25 import FEW, Held, Similar
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
 from assay.search.ranker import ranked
-from assay.search.section_features import best_of_section, voted_act
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
 from assay.search.windows import Windows
@@ -57,6 +56,8 @@ USUAL = 20  # provisions that have such a word at least
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 WELL_HELD = 0.6  # of the attainable score, from which on written questions are not needed
+VOTING = 5  # documents of an act whose written questions speak for it (research/hebrew.md)
+VOTES_READ = 300  # of all documents, those whose written questions are most alike
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
 
 Signals = dict[str, Array]  # name -> a number for each document; `fused` is what ranks them
@@ -94,10 +95,10 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
             by_words = {name: features[name] for name in BY_WORDS if name in features}
             first = to_best(ranked(by_words, profile.weights)) + FIRST_DENSE * near
             signals["feedback"] = features["feedback"] = _feedback(index.vectors, first)
-    if index.asked is not None and text:
-        signals["asked"] = _asked(index, text)
+    if index.written is not None and text:
+        signals["question_likeness"] = _asked(index, text)
         needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
-        features["questions"] = needed * signals["asked"] ** 2
+        features["questions"] = needed * signals["question_likeness"] ** 2
     if cited := _citations_of(words, full):
         signals["citation"] = features["citation"] = _shared_citations(cited, full, len(index))
     signals["fused"] = ranked(features, profile.weights)
@@ -217,7 +218,8 @@ class SoftQuestion:
     excluded: str = ""
 
 
-def soft_signals(index: Index, question: SoftQuestion) -> Signals:
+def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -> Signals:
+    """With `every`, also features that have no weight, for whoever fits them."""
     language = index.analyzer
     profile = index.profile
     words = list(dict.fromkeys(language.words(question.text)))[:MAX_WORDS]
@@ -228,17 +230,19 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, held)
     signals["words"] = to_best(by_words + _by_grams(index, language.terms(question.text)))
+    weights = profile.weights
     if index.windows is not None:
         signals["windows"] = _by_windows(index.windows, similar, language.terms(question.text))
-    if terms:
+    if terms and (every or "expanded" in weights):
         signals["expanded"] = to_best(_by_terms(index, question.text, terms))
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
         asked = asked_vector(index, question.text)
         signals["dense"] = _nearness(index, index.vectors, asked)
-        signals["beside"] = best_of_section(index, signals["dense"])
-    if index.asked is not None:
+        if every or "section_dense" in weights:
+            signals["section_dense"] = best_of_section(index, signals["dense"])
+    if index.written is not None:
         signals |= _by_questions(index, question.text, signals)
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
         signals["later"] = index.transitional.astype(float)
@@ -246,7 +250,7 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         signals["excluded"] = _left_out(index, question.excluded, words)
     if question.sections_named is not None:
         signals["citation"] = question.sections_named
-    fused = ranked(signals, profile.weights)
+    fused = ranked(signals, weights)
     signals["named"] = _named(index, words)
     if question.sections_named is not None:
         of_act = acts_named(index, question.rest)[index.act_of]
@@ -334,31 +338,48 @@ def _encoded(encoder: str, text: str) -> Floats:
 
 def _asked(index: Index, text: str) -> Floats:
     """How alike a document's best written question is."""
-    assert index.asked is not None
-    return index.asked.scores(question_terms(index.profile, text), len(index))
+    assert index.written is not None
+    return index.written.scores(question_terms(index.profile, text), len(index))
 
 
 def _by_questions(index: Index, text: str, signals: Signals) -> Signals:
     """What written questions say. `questions`: how alike a document's best one is, squared, so that
     a poor match adds next to nothing; and the more of the question's own words a document holds,
-    the less, so that legal wording is left alone. `votes`: how much they speak for its act.
-    `unasked` and `unvoted` are the best of these values for documents whose act has no written
-    questions."""
-    assert index.asked is not None
+    the less, so that legal wording is left alone. `act_questions`: how much they speak for its act.
+    `no_questions` and `act_no_questions` are the best of these values for documents whose act has
+    no written questions."""
+    assert index.written is not None
     likeness = _asked(index, text)
     needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
-    found: Signals = {"asked": likeness, "questions": needed * likeness**2}
-    bare = ~index.act_is_asked[index.act_of]
-    found["unasked"] = float(found["questions"].max()) * bare
+    found: Signals = {"question_likeness": likeness, "questions": needed * likeness**2}
+    bare = ~index.act_has_questions[index.act_of]
+    found["no_questions"] = float(found["questions"].max()) * bare
     if len(index.acts) > 1:
-        votes = voted_act(index, likeness)
+        votes = act_questions(index, likeness)
         if (
-            subject := signals["subject"] + signals["asked_by"]
+            subject := signals["subject"] + signals["act_named"]
         ).any():  # an act that is named decides
             votes = np.where(subject > 0, votes, 0.0)
-        found["votes"] = votes
-        found["unvoted"] = float(votes.max()) * bare
+        found["act_questions"] = votes
+        found["act_no_questions"] = float(votes.max()) * bare
     return found
+
+
+def best_of_section(index: Index, values: Array) -> Array:
+    """For each document the best value in its section."""
+    starts = index.section_starts
+    lengths = np.diff(np.append(starts, len(index)))
+    return np.repeat(np.maximum.reduceat(values, starts), lengths)
+
+
+def act_questions(index: Index, asked: Array) -> Array:
+    """For each document how much written questions speak for its act."""
+    rows = best_rows(asked, VOTES_READ)
+    by_act = rows[np.argsort(index.act_of[rows], kind="stable")]  # of each act the best first
+    acts = index.act_of[by_act]
+    voting = np.arange(len(acts)) - np.searchsorted(acts, acts) < VOTING
+    votes = np.bincount(acts[voting], asked[by_act[voting]] / VOTING, len(index.acts))
+    return np.asarray(votes[index.act_of])
 
 
 def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
@@ -455,12 +476,12 @@ def _of_acts(
     terms: dict[str, list[Term]],
     held: list[Held],
 ) -> Signals:
-    """What a document gains by its act. `asked_by`: the question asks by it; `subject`: its name is
-    a word of the question or the one term that such a word stands for, or it has a word of the
+    """What a document gains by its act. `act_named`: the question asks by it; `subject`: its name
+    is a word of the question or the one term that such a word stands for, or it has a word of the
     question nearly to itself where another act is named so."""
-    found: Signals = dict.fromkeys(("asked_by", "subject"), np.zeros(len(index)))
+    found: Signals = dict.fromkeys(("act_named", "subject"), np.zeros(len(index)))
     if question.acts is not None:
-        found["asked_by"] = question.acts[index.act_of].astype(float)
+        found["act_named"] = question.acts[index.act_of].astype(float)
         return found
     meant = [choices[0][0] for choices in terms.values() if len(choices) == len(choices[0]) == 1]
     subject = _subjects(index, [index.lemma(word) for word in (*words, *meant)])

@@ -236,8 +236,8 @@ def asked_for(index: Index, question: str) -> Asked:
         return max(alikes, default=of_meant.get(lemma, 1.0))
 
     likeness = None
-    if index.asked is not None:
-        likeness = index.asked.likeness(question_terms(index.profile, question))
+    if index.written is not None:
+        likeness = index.written.likeness(question_terms(index.profile, question))
     return Asked(
         among=among,
         looks_like=looks_like,
@@ -252,7 +252,7 @@ def asked_for(index: Index, question: str) -> Asked:
 def _rarity(index: Index, word: str) -> float:
     """How rare a word is in what people ask, up to 1, by its rarest n-gram; where no questions were
     written, in the texts. In a statute "please" is rare, too."""
-    field = index.fields["main.grams"] if index.asked is None else index.asked.postings
+    field = index.fields["main.grams"] if index.written is None else index.written.postings
     rarity = field.rarity
     return max(map(rarity, index.analyzer.terms(word)), default=0.0) / rarity("\0")
 
@@ -264,7 +264,7 @@ def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[
     saying = [word for word in reversed(words) if not is_filler(word, language)]
     forms = {index.lemma(word): word for word in saying}  # of each the first
     told = {word: weights[lemma] for lemma, word in forms.items()}
-    if index.asked is not None and index.profile.kind == "soft":
+    if index.written is not None and index.profile.kind == "soft":
         known = [word for word in told if index.analyzer.terms(word)]
         told |= {word: told[word] * _rarity(index, word) for word in known}
     return dict(sorted(told.items(), key=lambda one: -one[1]))

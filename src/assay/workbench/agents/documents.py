@@ -14,7 +14,7 @@ from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.law.citing import citation_of
 from assay.reports.wording import hit_reasons_in_words
-from assay.search.hit_facts import Told
+from assay.search.hit_facts import HitFacts
 from assay.search.reports.cells import Cell
 from assay.workbench.agents.short_answers import (
     Limit,
@@ -100,7 +100,7 @@ def list_corpora(service: Service) -> Corpora:
     return Corpora(corpora=lines, message="" if lines else none)
 
 
-class SearchHit(Told, frozen=True, omit_defaults=True):
+class SearchHit(HitFacts, frozen=True, omit_defaults=True):
     """A hit. `citation` is ready to be written down; `title` may be the heading of a section;
     `snippet` is the passage closest to the query, and `answer` the conclusion of the document, if
     it has one. `status` of a provision is in force, not yet in force, superseded, repealed,
