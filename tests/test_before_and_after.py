@@ -64,7 +64,6 @@ class Allowed:
 
 ANY = "any value"
 RANKER = "provisions in Finnish and Hebrew are ranked and scored by weights fitted anew"
-FEATURES = "features of the ranker say what they are: `section_dense`, `words_held`"
 RANKED = r"^\.(overall|per_query|failures|robustness|groups|by_\w+|gates|baseline|comparison)\b"
 ONE_DECIDE = "one `decide`: what cannot be told is inconclusive, also in golden sets"
 STATUS = "provisions say whether they are in force: corpora are imported anew"
@@ -109,7 +108,6 @@ ALLOWED = [
     Allowed("score-fi-update-baseline", NO_TEXTS, r"\.hits\[\d+\]"),
     Allowed("score-fi-update-baseline", NO_TEXTS, r"(hits\.length = )\d+", r"\g<1>0"),
     *(Allowed(name, RANKER, RANKED, ANY) for name in ("score-fi-*", "score-he-*", "run-golden")),
-    Allowed("search-*-json", FEATURES, r"signals\.(beside|said|place|close|asked|votes)\b"),
     Allowed("score-en-*", SAMPLE, r'(dataset\.sha256 = )"52a658\w+"', rf'\1"{SAMPLE_NOW}"'),
     Allowed("*", STATUS, r"sha256:bd6287\w+", ACT_NOW),
     Allowed("*-fi-*", ONE_DECIDE, r'(gates.*status = )"skipped"', r'\1"inconclusive"'),

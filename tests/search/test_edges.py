@@ -84,7 +84,19 @@ def test_nothing_found_is_an_abstention(home: Path) -> None:
 def test_nothing_is_not_called_the_nearest(home: Path) -> None:
     console = Console(file=io.StringIO(), record=True)
     console.print(search_page(corpora.search("act", "🎉", home=home)))
-    assert console.export_text().strip() == "nothing found"
+    assert console.export_text().strip() == "Nothing found."
+
+
+def test_what_finds_nothing_has_its_words_named(tmp_path: Path) -> None:
+    source = tmp_path / "rules.jsonl"
+    source.write_text('{"id": "a", "text": "Receipts are kept for six years in the archive."}\n')
+    import_corpus("jsonl", source, name="rules", home=tmp_path)
+    corpora.index_corpus("rules", home=tmp_path, dense=False)
+    answer = corpora.search("rules", "bake sourdough", home=tmp_path)
+    assert (answer.hits, answer.unknown) == ([], ["bake", "sourdough"])
+    console = Console(file=io.StringIO(), record=True)
+    console.print(search_page(answer))
+    assert console.export_text().strip() == "Nothing found. No document has: bake, sourdough."
 
 
 def test_like_keeps_to_the_filters(home: Path) -> None:

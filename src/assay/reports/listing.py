@@ -274,7 +274,8 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     """Hits for a lawyer: score where it is calibrated, title, the answer with the asked words
     marked, statutes, date and who wrote it. With `explain`, what put each hit there, in words."""
     if not answer.hits:
-        return Text(answer.note or "nothing found", style="yellow")
+        words = words_note(answer.unknown, answer.corrected)
+        return Text(f"{answer.note or 'Nothing found.'} {words}".strip(), style="yellow")
     lines: list[RenderableType] = []
     note = answer.note
     if answer.abstained:

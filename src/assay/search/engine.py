@@ -407,10 +407,12 @@ class Engine(SearchEngine):
             fused = np.where(allowed, fused, -1.0)
         top = best_rows(fused, top_k)
         top = top[fused[top] > 0]
-        if not len(top):
-            return Hits.none(calibrated=self.is_calibrated)
-        hits = Hits()
         asked = read_words(self._index, words, signals, guessed)
+        if not len(top):
+            nothing = Hits.none(calibrated=self.is_calibrated)
+            nothing.unknown = asked.unknown
+            return nothing
+        hits = Hits()
         hits.evidence = evidence(self._index, asked, signals, allowed, self._everyday)
         hits.answers, first = sureness(hits.evidence, self._calibration, self._index.profile)
         hits.named = "named" in signals and bool(signals["named"][top[0]] > 0)
