@@ -36,6 +36,7 @@ GROONGA = [[0, 1.5, 0.1], [[[2], [["_key", "ShortText"], ["_score", "Int32"]], [
         (ROWS, "body.rows", "[0]", "[1]"),
         (GROONGA, "[1][0][2:]", "[0]", "[1]"),
         (["a", "b"], "@", "@", ""),
+        ({"hits": [{"docid": "my memo on leases.docx", "n": 1}]}, "hits", "docid", ""),
         ({"search-results": [{"docid": 7, "score": "2.5"}]}, '"search-results"', "docid", "score"),
     ],
 )

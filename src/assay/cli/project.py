@@ -332,6 +332,7 @@ def demo(
 
 
 def _score_sample(output: Path, *, json: bool) -> None:
+    from assay.core.types import counted
     from assay.reports import terminal, view
     from assay.workbench.judging.gold_sets import validate_gold
     from assay.workbench.project.demo import demo
@@ -342,7 +343,7 @@ def _score_sample(output: Path, *, json: bool) -> None:
     errors = sum(finding.level == "error" for finding in findings)
     say(
         f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, "
-        f"{errors} errors, {len(findings) - errors} flags for a person to look at",
+        f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')} to look at",
         style="bold",
     )
     own = extras.is_installed("search")

@@ -67,8 +67,8 @@ def start(
         elif not _run(step, yes=yes):
             return
     say(
-        "\nDone. To judge more, fill in pairs.csv, then: assay gold merge set.json pairs.csv "
-        "--judge NAME. `assay start --steps` lists every command."
+        "\nDone: report.html has the answer. To judge more, fill in pairs.csv, then: "
+        "assay gold merge set.json pairs.csv --judge NAME."
     )
 
 

@@ -203,9 +203,7 @@ def refuse_long_lines(path: Path) -> None:
 
 
 def unreadable_file(path: Path, error: OSError) -> InputError:
-    return InputError(
-        os_message(error), where=str(path), hint="Check the path and its permissions."
-    )
+    return InputError(os_message(error), where=str(path), hint="Check the path.")
 
 
 def empty_file(path: Path) -> InputError:

@@ -188,8 +188,10 @@ def _likely_path(part: str, values: dict[str, list[Any]]) -> list[str]:
 def _is_id(column: list[Any], by_name: bool) -> bool:
     if not all(isinstance(value, str | int) and value != "" for value in column):
         return False
-    short = all(len(str(value)) <= 200 and not str(value).count(" ") > 2 for value in column)
-    return short and (by_name or (len(set(column)) == len(column) and isinstance(column[0], str)))
+    if any(len(str(value)) > 200 for value in column):
+        return False
+    few_words = all(str(value).count(" ") <= 2 for value in column)  # or it is a title
+    return by_name or (few_words and len(set(column)) == len(column) and isinstance(column[0], str))
 
 
 def number(value: object) -> float | None:

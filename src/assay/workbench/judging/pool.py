@@ -21,7 +21,7 @@ from assay.core.results_file import encode
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
-from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.lookup import FileIds, corpus_named, documents, is_corpus, require_corpus
 from assay.engines.engine_table import EngineConfig
 from assay.engines.running import BASELINES, ask_engine, searched
 from assay.formats.gold_jsonl import lock_gold_set
@@ -314,17 +314,19 @@ def _found_pairs(
     """Every pair once. A document that is not in the corpus cannot be read, nor judged."""
     found: dict[Pair, PooledPair] = {}
     for name, top in tops:
-        strange = 0
+        strange = list[str]()
         for query_id, doc_ids in top.items():
             for doc_id in doc_ids:
                 if known is not None and doc_id not in known:
-                    strange += 1
+                    strange.append(doc_id)
                     continue
                 pair = PooledPair(query_id=query_id, doc_id=doc_id)
                 found[pair.key] = pair
         if strange:
-            hits = counted(strange, "hit")
-            say(f"warning: {hits} of {name} not in the corpus: nobody can judge them, left out")
+            hits = f"{counted(len(strange), 'hit')} of {name} not in the corpus"
+            say(f"warning: {hits}, such as {strange[0]!r}: nobody can judge them, left out")
+            if isinstance(known, Corpus) and any(map(FileIds(known).is_cut, strange)):
+                say("warning: these files were cut into parts; import them with --option by=file")
     if not found:
         raise InputError("the systems found nothing", hint="Is it the right corpus?")
     return found

@@ -38,6 +38,7 @@ SET = Path("set.json")
 QUERIES = Path("queries.txt")
 OPEN = Path("open.csv")
 NEXT = Path("pairs.csv")
+REPORT = "report.html"
 _UNSAFE = re.compile(r"[^\w.-]+")
 LOGS = "logs"  # the queries are taken from the search log
 PAIRS = 60  # that a judge is asked for, by default: an hour
@@ -171,8 +172,10 @@ def _can_try(answers: StartAnswers) -> list[str]:
 
 def _first_query() -> str:
     try:
+        if not SET.exists():
+            return read_queries(QUERIES)[0][1].text
         return next(iter(formats.read_gold(SET).queries)).text
-    except (AssayError, StopIteration):
+    except (AssayError, IndexError, StopIteration):
         return "test"
 
 
@@ -264,11 +267,18 @@ def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
     return [
         StartStep(
             key="compare",
-            commands=(*scoring, *((("compare", *results),) if len(results) > 1 else ())),
+            commands=(*scoring, *_comparing(results)),
             is_done=bool(results) and all(Path(path).exists() for path in results),
         ),
         StartStep(key="next", commands=(asked,), is_done=NEXT.exists()),
     ]
+
+
+def _comparing(results: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Print the comparison, and write it as a page to send."""
+    if len(results) < 2:
+        return ()
+    return ("compare", *results), ("report", results[1], "--against", results[0], "-o", REPORT)
 
 
 def configure(engine: str, corpus: str) -> str:
@@ -280,7 +290,13 @@ def configure(engine: str, corpus: str) -> str:
     if f"[engines.{engine}]" in before:
         return engine
     if engine.startswith(("http://", "https://")):
-        proposed = propose_table(engine, _first_query())
+        proposed = propose_table(engine, query := _first_query())
+        if not proposed.mapping.id:
+            raise InputError(
+                f"no hits were found in its answer to {query!r}",
+                where=engine,
+                hint="Write a query that it answers into queries.txt, as the first line.",
+            )
         name, keys = proposed.name, proposed.table
     else:
         name, keys = engine_table(Answers(engine=engine, corpus=corpus))
@@ -289,7 +305,7 @@ def configure(engine: str, corpus: str) -> str:
     while f"[engines.{name}]" in before:
         name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
     gold = "" if "[gold." in before else f'[gold.set]\npath = "{SET}"\n\n'
-    if corpus and "corpus =" not in keys:
+    if corpus and keys.startswith(("http", "preset", "search_module")):
         keys += f"\ncorpus = {msgspec.json.encode(corpus).decode()}"
     write_atomic(path, f"{before}{gold}[engines.{name}]\n{keys}\n\n")
     return name

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Protocol
 
 import msgspec
@@ -412,13 +413,13 @@ def headline(results: Results) -> tuple[str, str]:
 
 
 def judged_share(results: Results, depth: int = 10) -> float | None:
-    """How much of the top ten somebody has judged; a golden question needs nobody."""
+    """How much of the top ten somebody has judged, on the average query, as in reports; a golden
+    question needs nobody."""
     if isinstance(results, GoldenResults):
         return None
-    tops = [entry.grades[:depth] for entry in results.per_query]
-    seen = sum(map(len, tops))
-    judged = sum(grade is not None for top in tops for grade in top)
-    return judged / seen if seen else None
+    tops = [entry.grades[:depth] for entry in results.per_query if entry.grades]
+    shares = [sum(grade is not None for grade in top) / len(top) for top in tops]
+    return fmean(shares) if shares else None
 
 
 def _open_gates(verdict: Verdict | None) -> int:
