@@ -163,6 +163,16 @@ def test_with_runs(service: Service, client: TestClient, many: int, lang: str) -
     assert client.get(f"/api/runs/{runs[0].id}").json()["results"]["overall"]["ndcg@10"] > 0
 
 
+def test_no_judgments_are_asked_for_where_only_queries_can_settle_it(
+    service: Service, client: TestClient
+) -> None:
+    first = kept(service, gold(service), "a", DOCS)
+    second = kept(service, gold(service), "b", ["x1", *DOCS])
+    page = client.get(f"/compare?a={first.id}&b={second.id}&lang=en").text
+    assert "More judgments are unlikely to settle this" in page
+    assert "Judge these" not in page
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_two_runs_and_one_query(service: Service, client: TestClient, lang: str) -> None:
     first = kept(service, gold(service), f"a {EVIL}", DOCS, days=1)
