@@ -604,7 +604,8 @@ def _run_pool(request: PoolRequest, *, queue: bool, store: str, json: bool) -> N
     if not pooled.waiting:
         say("everything in the pool is judged")
     elif request.output is None and not queue:
-        say(f"next: assay gold packet {request.dataset} gives what waits to the judges")
+        whose = "--judge NAME -o NAME.html" if pooled.by_judge else "-o packet.html"
+        say(f"next: assay gold packet {request.dataset} {whose}")
 
 
 for command in (

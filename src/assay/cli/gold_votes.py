@@ -237,16 +237,15 @@ def adjudicate(
     refuse_outputs(output)
     spare_judgments(output)
     found = rulings.disputes(dataset, blind=blind, corpus=corpus)
+    emit(found, lambda: listing.disputes_page(found), json=json)
+    count = counted(len(found), "disagreement")
     if output is not None:
         rulings.write_disputes(dataset, found, output, corpus=corpus)
-        written = counted(len(found), "disagreement")
-        say(f"{written} written to {output}; fill it in, then pass it to --from")
-    emit(found, lambda: listing.disputes_page(found), json=json)
-    if found and not json:
-        say(
-            f"{counted(len(found), 'disagreement')}; rule with "
-            f'assay gold adjudicate {dataset} QUERY DOC --grade G --rationale "…" --by NAME'
-        )
+        said = f"{count} written to {output}. Fill in the columns grade and rationale, then: "
+        say(f"{said}assay gold adjudicate {dataset} --from {output} --by NAME")
+    elif found and not json:
+        ruling = 'QUERY DOC --grade G --rationale "…" --by NAME'
+        say(f"{count}. To rule: assay gold adjudicate {dataset} {ruling}")
 
 
 def _print_rulings(done: RulingOutcome, *, json: bool) -> None:

@@ -93,7 +93,7 @@ def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
         return None
     while True:
         if step.asks == "queries":
-            say("Paste them here, one a line, and end with an empty line; or: logs")
+            say("Paste one query a line, then an empty line. Or write logs, for the search log.")
             if not (text := _pasted_queries()):
                 return None
         else:
@@ -111,7 +111,8 @@ def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
 HOW = {
     "documents": "Where are your documents? (assay start FOLDER)",
     "queries": "write queries.txt with one query a line, then: assay start",
-    "engines": "Which engines, with commas between? (assay start --engine A --engine B)",
+    "engines": "Which engines, with commas between? bm25, the name of the corpus (Assay's own), a "
+    "Python file, an address with {{query}}, or saved results (assay start --engine A --engine B)",
     "judges": "Who judges, with commas between? (assay start --judges ann,ben)",
 }
 

@@ -211,7 +211,7 @@ def findings_table(findings: Sequence[Finding]) -> RenderableType:
 
 def import_summary(report: ImportReport) -> RenderableType:
     done = "unchanged" if report.unchanged else "imported"
-    cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items())
+    cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items() if count)
     bad = ", ".join(f"{name} {count:,}" for name, count in report.problems.items()) or "none"
     what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
     if report.kept:
