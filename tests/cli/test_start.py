@@ -54,28 +54,32 @@ def test_an_engine_that_finds_files_is_compared_on_their_documents(
         ("law/lease break.txt", "The tenant may end the lease."),
         ("notes/ferry memo.md", "# Ferry\n\nA memo.\n\n## Facts\n\nIt sank.\n\n## Advice\n\nBuy."),
     ):
-        file = tmp_path / "files" / name
+        file = tmp_path / "in" / "תיקים" / name
         file.parent.mkdir(parents=True)
         file.write_text(text)
     Path("engine.py").write_text(ENGINE)
     Path("queries.txt").write_text("lease\nferry\n")
-    first = assay_cli("start", "files", "--engine", "engine.py", "--engine", "bm25", "--yes")
-    assert first.code == 0
+    engines = ("--engine", "engine.py", "--engine", "bm25", "--engine", "תיקים")
+    first = assay_cli("start", "in/תיקים", *engines, "--yes")
+    assert first.code == 0, first.err
     tried = assay_cli("engines", "test", "engine", "lease")
     assert "'notes/ferry memo.md', which is several documents" in " ".join(tried.out.split())
     assert tried.code != 0
     assert (
-        assay_cli("corpus", "import", "files", "--name", "files", "--option", "by=file").code == 0
+        assay_cli("corpus", "import", "in/תיקים", "--name", "תיקים", "--option", "by=file").code
+        == 0
     )
-    Path("files/law/lease break.txt").write_text("The tenant may end the lease in May.")
-    again = assay_cli("corpus", "import", "files", "--name", "files")
+    Path("in/תיקים/law/lease break.txt").write_text("The tenant may end the lease in May.")
+    again = assay_cli("corpus", "import", "in/תיקים", "--name", "תיקים")
     assert "by" in again.err
     assert "2 documents" in again.out
     steps = {step["key"]: step["is_done"] for step in assay_cli("start", "--json").json}
     assert not steps.get("index", False)
     assert assay_cli("engines", "test", "engine", "lease").code == 0
     pooled = assay_cli(
-        "gold", "pool", "set.json", "--engine", "engine", "--corpus", "files", "--json"
+        "gold", "pool", "set.json", "--engine", "engine", "--corpus", "תיקים", "--json"
     ).json
     assert {pair["doc_id"] for pair in pooled["pairs"]} == {"law/lease-break", "notes/ferry-memo"}
-    assert {"[engines.engine]", "[engines.bm25]"} <= set(Path("assay.toml").read_text().split("\n"))
+    assert {"[engines.engine]", '[engines."תיקים"]'} <= set(
+        Path("assay.toml").read_text().split("\n")
+    )

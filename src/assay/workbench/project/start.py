@@ -287,9 +287,13 @@ def configure(engine: str, corpus: str) -> str:
 
     path = Path(CONFIG_NAME)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if f"[engines.{engine}]" in before:
+    if _header(engine) in before:
         return engine
-    if engine.startswith(("http://", "https://")):
+    searched = f"corpus = {_quoted(corpus)}"
+    if engine == corpus or engine in BASELINES:  # the corpus may not be imported yet
+        name, keys = engine, f"engine = {_quoted(engine)}"
+        keys += "" if engine == corpus else f"\n{searched}"
+    elif engine.startswith(("http://", "https://")):
         proposed = propose_table(engine, query := _first_query())
         if not proposed.mapping.id:
             raise InputError(
@@ -302,13 +306,22 @@ def configure(engine: str, corpus: str) -> str:
         name, keys = engine_table(Answers(engine=engine, corpus=corpus))
         name = Path(engine).stem if engine.endswith(".py") else name
     taken = 2
-    while f"[engines.{name}]" in before:
+    while _header(name) in before:
         name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
     gold = "" if "[gold." in before else f'[gold.set]\npath = "{SET}"\n\n'
     if corpus and keys.startswith(("http", "preset", "search_module")):
-        keys += f"\ncorpus = {msgspec.json.encode(corpus).decode()}"
-    write_atomic(path, f"{before}{gold}[engines.{name}]\n{keys}\n\n")
+        keys += f"\n{searched}"
+    write_atomic(path, f"{before}{gold}{_header(name)}\n{keys}\n\n")
     return name
+
+
+def _header(name: str) -> str:
+    bare = re.fullmatch(r"[\w-]+", name, re.ASCII)
+    return f"[engines.{name if bare else _quoted(name)}]"
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
 
 
 def run_commands(step: StartStep, output: int | None = None) -> bool:
