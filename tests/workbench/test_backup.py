@@ -3,6 +3,7 @@ nothing is overwritten."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -28,6 +29,7 @@ import assay
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.store import open_store
 from assay.store.records import SearchLog, ShownResult
+from assay.workbench.project import backup
 from kit.commands import Assay, Outcome
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -600,6 +602,24 @@ def test_a_member_of_less_than_nothing(small: Assay, tmp_path: Path, kind: bytes
     with tarfile.open(tmp_path / "bad", "w:gz", format=tarfile.GNU_FORMAT) as archive:
         archive.addfile(member)
     refused_for(small, tmp_path / "bad", "cannot be restored")
+
+
+def test_what_is_too_much_for_a_backup(
+    small: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Empty files cost a disk more than an archive, and so do folders in each other; behind the
+    last file may be more than the disk holds."""
+    good = tmp_path / "b.tar.gz"
+    packed(tmp_path / "deep", unpacked(good) | {f"project/{'a/' * 2_000}x.json": b""})
+    refused_for(small, tmp_path / "deep", "a backup holds only data")
+    behind = gzip.compress(bytes(2**21))
+    (tmp_path / "long").write_bytes(good.read_bytes() + behind)
+    refused_for(small, tmp_path / "long", "it goes on behind its last file")
+    monkeypatch.setattr(backup, "MOST_MEMBERS", 0)
+    refused_for(small, good, "it holds more than 0 files")
+    assert (
+        "more than 0 files to back up" in small("backup", "../c.tar.gz", "--gold", "gold.jsonl").err
+    )
 
 
 def test_a_name_that_unpacks_to_very_much_is_not_read(small: Assay, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
@@ -52,6 +54,8 @@ MANIFEST = "backup.json"
 # Chosen: far above what backups need, and safe to hold in memory or to wait for.
 LARGEST_MANIFEST = 256 * 2**20  # bytes
 LONGEST_READ = 2**20  # bytes
+MOST_MEMBERS = 50_000
+MOST_STEPS = 40  # folders in each other
 LOCK_SECONDS = 30.0
 UNFINISHED = "job"  # in the workspace: the import that was under way
 KINDS = ("store", "project", "outside", "workspace")
@@ -105,7 +109,7 @@ class RestoreSummary(msgspec.Struct, frozen=True, kw_only=True):
 def is_carried(name: str) -> bool:
     """Whether a backup may hold a member of this name."""
     kind, *steps = name.split("/")
-    if kind not in KINDS or not steps or not all(map(_is_plain, steps)):
+    if kind not in KINDS or not 0 < len(steps) <= MOST_STEPS or not all(map(_is_plain, steps)):
         return False
     file = steps[-1].lower()
     ending = PurePosixPath(file).suffix
@@ -149,6 +153,11 @@ class _Writer:
         if not is_carried(name):
             self.left_out.append(str(path))
             return
+        if len(self.parts) >= MOST_MEMBERS:
+            raise InputError(
+                f"there are more than {MOST_MEMBERS:,} files to back up",
+                hint="Leave the indexes out with --no-indexes, or move documents elsewhere.",
+            )
         member = tarfile.TarInfo(name)
         member.mode = 0o600
         try:
@@ -372,10 +381,11 @@ def _occupied(path: Path) -> InputError:
 def _unpack(archive: Path, scratch: Path) -> Backup:
     """Unpack an archive into `scratch` and compare every file with the manifest."""
     try:
-        digests = {
-            name: _unpack_member(name, size, source, scratch)
-            for name, size, source in _members(archive)
-        }
+        digests: dict[str, str] = {}
+        for name, size, source in _members(archive):
+            if len(digests) > MOST_MEMBERS:
+                raise ValueError(f"it holds more than {MOST_MEMBERS:,} files")
+            digests[name] = _unpack_member(name, size, source, scratch)
         if digests.pop(MANIFEST, None) is None:
             raise ValueError(f"it has no {MANIFEST}")
         raw = msgspec.json.decode((scratch / MANIFEST).read_bytes())
@@ -401,7 +411,9 @@ def _unpack(archive: Path, scratch: Path) -> Backup:
 def _unpack_member(name: str, size: int, source: IO[bytes], scratch: Path) -> str:
     """Unpack one member into `scratch`. Returns the SHA-256 of its content."""
     if name != MANIFEST and not is_carried(name):
-        raise ValueError(f"it holds {name!r}, and a backup holds only data, none of it hidden")
+        raise ValueError(
+            f"it holds {name[:200]!r}, and a backup holds only data, none of it hidden"
+        )
     room = LARGEST_MANIFEST if name == MANIFEST else shutil.disk_usage(scratch).free
     if size > room:
         raise ValueError(
@@ -444,8 +456,10 @@ def _members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
             if content is None or member.size < 0:
                 raise tarfile.ReadError(f"{member.name!r} is not a regular file")
             yield member.name, member.size, content
-        while packed.read(LONGEST_READ):
-            pass  # to the end, where gzip has its checksum
+        # to the end, where gzip has its checksum: behind the members are a few empty blocks
+        behind = iter(partial(packed.read, LONGEST_READ), b"")
+        if any(size > LONGEST_READ for size in accumulate(map(len, behind))):
+            raise tarfile.ReadError("it goes on behind its last file")
 
 
 def _undo_folders(folder: Path, undo: contextlib.ExitStack) -> None:
