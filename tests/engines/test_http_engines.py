@@ -261,7 +261,8 @@ def test_a_key_appears_nowhere(
     def repeat(number: int, asked: Asked) -> Reply:
         told = f"{asked.headers} {asked.path} {asked.params} {SECRET[9:]}"
         if number % 2:
-            return Reply({"said": told, "hits": {"hits": [{"_id": "a"}]}})
+            hit = {"_id": SECRET, "_source": {"title": f"key {SECRET}"}}
+            return Reply({"said": told, "hits": {"hits": [{"_id": "a"}, hit]}})
         return Reply({"error": told}, status=(403, 400, 503)[number // 2 % 3])
 
     server.behave = repeat

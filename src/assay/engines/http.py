@@ -39,6 +39,7 @@ import msgspec
 
 from assay import __version__
 from assay.core.errors import EngineError, InputError
+from assay.core.redaction import MASK
 from assay.core.types import Hit, SearchEngine
 from assay.engines.calling import Answer, OutOfTime, Temporary
 from assay.engines.engine_table import DEFAULT_TIMEOUT, EngineKind
@@ -56,7 +57,7 @@ from assay.engines.http_table import (
     with_keys,
 )
 from assay.engines.mapping import fields_of, lists_in, number
-from assay.engines.secrets import secret_names, values_of, with_secrets, without_secrets
+from assay.engines.secrets import SHORTEST, secret_names, values_of, with_secrets, without_secrets
 
 SHOWN = 300  # characters of what a server says of an error; taste
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
@@ -152,9 +153,17 @@ class HttpEngine(SearchEngine):
         """The hits of the answer, or its mistakes."""
         if not 200 <= response.status < 300:
             return not_read(self.error_message(response))
-        reading = read_hits(response, self._pattern, top_k)
+        reading = read_hits(self._without_secrets(response), self._pattern, top_k)
         wrong = tuple(self.shown(text) for text in reading.wrong)
         return msgspec.structs.replace(reading, wrong=wrong)
+
+    def _without_secrets(self, response: Response) -> Response:
+        """The answer of a server that repeats a key, also in its hits, which are kept."""
+        body = response.body
+        for secret in self._secrets:
+            if len(secret) > SHORTEST:
+                body = body.replace(secret.encode(), MASK.encode())
+        return msgspec.structs.replace(response, body=body)
 
     def error_message(self, response: Response) -> str:
         """The message for an answer with an error status, without secrets."""
