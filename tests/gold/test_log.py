@@ -147,6 +147,26 @@ def test_a_line_that_is_there_twice_counts_once(judged: Project) -> None:
     assert (again["votes"], again["changed"], again["open"]) == (6, [], 0)
 
 
+@pytest.mark.parametrize("early", [False, True], ids=["at the end", "superseded early"])
+def test_a_line_with_the_id_of_another_is_set_aside(judged: Project, early: bool) -> None:
+    """The first counts, by whatever way the log is read; the forged one is reported."""
+    log = log_of(judged.graded)
+    agreement = judged.json("gold", "agreement", judged.graded)
+    first = next(act for act in acts(judged.graded) if act["action"] == "vote")
+    forged = [{**first, "grade": 0 if first["grade"] else 3}]
+    if early:  # it is read in the order of what replaces what
+        forged += [
+            {**first, "id": "x1", "supersedes": ["x2"], "subject": {"query": "q", "doc": "d"}}
+        ]
+        forged += [{**forged[1], "id": "x2", "supersedes": []}]
+    text = "".join(json.dumps(act) + "\n" for act in forged)
+    log.write_bytes(log.read_bytes() + text.encode())
+    assert "1 damaged line" in damaged(judged)
+    said = {pair: each for pair, each in judged.grades().items() if pair in AGREED}
+    assert said == {pair: {"Ada": n, "Ben": n} for pair, n in AGREED.items()}
+    assert early or judged.json("gold", "agreement", judged.graded) == agreement
+
+
 def test_a_vote_that_is_sent_again_is_the_same_act(project: Project) -> None:
     vote = {"id": "vote-0001", "why": "it names the limit"}
     with project.serve() as server:

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ from assay.gold.rows import RowBook, digest_of, first_rows, log_path
 from assay.gold.upgrade import EarlierVersion
 from assay.gold.votes import VoteBook
 
+Record = TypeVar("Record", Act, Vote)
 _log = logging.getLogger("assay.gold")
 _ENDS = 200  # bytes before the end that was read, compared to know the file again; taste
 
@@ -113,7 +114,7 @@ class Log:
                 version = act.v if act is not None else _format_of(raw)
                 if version > FORMAT:
                     self.newer = max(self.newer, version)
-                elif act is None and raw.strip():
+                elif (act is None and raw.strip()) or (act is not None and self._is_forged(act)):
                     self.damaged.append(self._lines + 1)
                 if raw.endswith(b"\n"):
                     self._read_to += len(raw)
@@ -124,8 +125,15 @@ class Log:
         if late:  # an act came after one that supersedes it, as lines of two copies may
             self._start_over_in_order()
 
+    def _is_forged(self, act: Act) -> bool:
+        """Whether a line has the id of one before it, and says something else: the first counts."""
+        if act.id in self.acts:
+            return self.acts[act.id] != act
+        is_vote = act.action == VOTE and act.id in self.book.ids
+        return is_vote and self.book.vote(act.id) != self._reader.vote(act)
+
     def _start_over_in_order(self) -> None:
-        acts = {act.id: act for act in read_acts(self.path)}
+        acts = _by_first_id(read_acts(self.path))
         damaged, newer, placed = self.damaged, self.newer, dict[str, Act]()
         opened: set[str] = set()
         for each in acts.values():
@@ -176,8 +184,7 @@ class Log:
             if not self.path.exists():
                 return [vote for id in self.book.ids if (vote := self.book.vote(id)) is not None]
             every = (v for act in read_acts(self.path) for v in self._reader.votes(act))
-            found = {vote.id: vote for vote in every if vote.id in self.book.ids}
-            return list(found.values())
+            return list(_by_first_id(vote for vote in every if vote.id in self.book.ids).values())
 
     def damage(self) -> str:
         """A sentence about the lines that cannot be read; empty if there are none."""
@@ -298,6 +305,14 @@ class Log:
 
     def act_of(self, vote: Vote) -> Act:
         return act_of(vote, self.people.id_of(vote.judge, vote.kind))
+
+
+def _by_first_id(records: Iterable[Record]) -> dict[str, Record]:
+    """By id; of those that share one, the first."""
+    first: dict[str, Record] = {}
+    for record in records:
+        first.setdefault(record.id, record)
+    return first
 
 
 _ACT = msgspec.json.Decoder(Act)
