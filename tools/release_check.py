@@ -13,12 +13,15 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 PACKAGES = (ROOT, ROOT / "packages" / "models")
 VERSIONS = ("3.11", "3.12", "3.13")
+LOWEST = ("", "store", "serve", "mcp", "pdf", "documents", "postgres")  # of which extras
 MOST_MEGABYTES = 300  # of a plain install
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
@@ -47,7 +51,9 @@ def main() -> None:
         build(Path(scratch))
         for version, python in pythons.items():
             plain(version, python, Path(scratch))
-        last = list(pythons)[-1]
+        first, last = next(iter(pythons)), list(pythons)[-1]
+        for extra in LOWEST:
+            lowest(first, pythons[first], extra, Path(scratch))
         for version, python in pythons.items():
             for extra in given.extra if given.every or version == last else ():
                 alone(version, python, extra, Path(scratch))
@@ -153,6 +159,22 @@ def alone(version: str, python: str, extra: str, scratch: Path) -> None:
     shutil.rmtree(folder)
 
 
+def lowest(version: str, python: str, extra: str, scratch: Path) -> None:
+    """With the oldest version that pyproject.toml allows of each package that it names."""
+    folder = scratch / f"lowest-{extra or 'plain'}-{version}"
+    inside = environment(python, folder, [])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    bounds = [re.match(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", one) for one in named]
+    oldest = dict.fromkeys(f"{bound[1]}=={bound[2]}" for bound in bounds if bound)
+    pins = folder / "oldest.txt"
+    pins.write_text("\n".join(one for one in oldest if not one.startswith("assay-")))
+    install(inside, f"assay-ir[{extra}]" if extra else "assay-ir", "--constraint", pins)
+    smoke(Path(inside), extra, folder / "work")
+    tell(f"Python {version}: {f'[{extra}]' if extra else 'plain install'} works with the oldest")
+    shutil.rmtree(folder)
+
+
 def environment(python: str, folder: Path, packages: Sequence[str]) -> str:
     run([python, "-m", "venv", folder])
     inside = str(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
@@ -161,11 +183,11 @@ def environment(python: str, folder: Path, packages: Sequence[str]) -> str:
     return inside
 
 
-def install(python: str, what: str) -> None:
+def install(python: str, what: str, *options: object) -> None:
     """The wheels of dist/; all else from the package index."""
     wheel = next(DIST.glob("assay_ir-*.whl"))
     extra = what.removeprefix("assay-ir")
-    run([python, *PIP, "install", "--find-links", DIST, f"{wheel}{extra}"])
+    run([python, *PIP, "install", *options, "--find-links", DIST, f"{wheel}{extra}"])
 
 
 def write_bill(python: str) -> None:
