@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -160,19 +160,29 @@ def alone(version: str, python: str, extra: str, scratch: Path) -> None:
 
 
 def lowest(version: str, python: str, extra: str, scratch: Path) -> None:
-    """With the oldest version that pyproject.toml allows of each package that it names."""
+    """With the oldest version of each package that pyproject.toml names for this extra."""
     folder = scratch / f"lowest-{extra or 'plain'}-{version}"
     inside = environment(python, folder, [])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    extras = project["optional-dependencies"]
+    named = [*project["dependencies"], *(needed(extras, extra) if extra else ())]
     bounds = [re.match(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", one) for one in named]
     oldest = dict.fromkeys(f"{bound[1]}=={bound[2]}" for bound in bounds if bound)
     pins = folder / "oldest.txt"
-    pins.write_text("\n".join(one for one in oldest if not one.startswith("assay-")))
+    pins.write_text("\n".join(oldest))
     install(inside, f"assay-ir[{extra}]" if extra else "assay-ir", "--constraint", pins)
     smoke(Path(inside), extra, folder / "work")
     tell(f"Python {version}: {f'[{extra}]' if extra else 'plain install'} works with the oldest")
     shutil.rmtree(folder)
+
+
+def needed(extras: dict[str, list[str]], extra: str) -> Iterator[str]:
+    """The packages of an extra, and those of the extras that it names."""
+    for one in extras[extra]:
+        if inner := re.fullmatch(r"assay-ir\[(.+)\]", one):
+            yield from chain(*(needed(extras, name) for name in inner[1].split(",")))
+        else:
+            yield one
 
 
 def environment(python: str, folder: Path, packages: Sequence[str]) -> str:
