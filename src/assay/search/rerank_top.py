@@ -83,10 +83,9 @@ def shares_of(
     for field, place_of in fields:
         rows = np.flatnonzero(place_of >= 0)  # few, and looked for in each list
         for gram, at in numbers.items():
-            if gram in field.numbers:
-                held = field.postings(field.numbers[gram])
-                there = np.searchsorted(held, rows)
-                there[there == len(held)] = 0
+            held = field.postings(field.numbers[gram]) if gram in field.numbers else ()
+            if len(held):  # none of a word whose last document has gone
+                there = np.minimum(np.searchsorted(held, rows), len(held) - 1)
                 found[at, place_of[rows[held[there] == rows]]] = True
     return {
         word: found[[numbers[gram] for gram in held]].mean(axis=0)
