@@ -25,8 +25,8 @@ from assay.engines.indexed import open_indexed
 from assay.search import ranker
 from assay.search.arrays import best_rows
 from assay.search.index import Index
-from assay.search.reports.query import question_of
-from assay.search.reports.rows import row_signals, spread
+from assay.search.reports.features import report_signals, spread
+from assay.search.reports.question import question_of
 
 NAMES = (
     *("attained", "grams", "about", "dense_prose", "dense_rows"),
@@ -44,7 +44,7 @@ class OfReport(Asked):
 
 
 def asked_of(here: Index, entry: dict, lookup: Callable) -> OfReport:
-    signals = row_signals(here, entry["query"])
+    signals = report_signals(here, entry["query"])
     in_town = signals["in_town"]
     first = [best_rows(np.where(in_town, signals[n], -1.0), m) for n, m in CANDIDATES.items()]
     rows = np.unique(np.concatenate(first))

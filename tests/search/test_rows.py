@@ -17,7 +17,7 @@ from assay.search.dense import named_encoder
 from assay.search.engine import Engine
 from assay.search.fuzzy_bm25 import SAME_ROOT, lookalikes
 from assay.search.reports.cells import Cell, sentence
-from assay.search.reports.query import _terms, question_of, readings, similar_words
+from assay.search.reports.question import _terms, question_of, readings, similar_words
 from assay.workbench.searching.corpora import search
 
 

@@ -57,7 +57,7 @@ SHIFT = 1.0  # the deviation of the shift of a corpus from none, before any of i
 SLOPE = 0.3  # and of its slope from one
 LEAST_SLOPE = 0.1  # more evidence never means less
 STEPS = 20
-READ = ("least", "said", "plain", "close", "oneself")  # signals of reports that are evidence
+READ = ("least", "said", "close", "oneself")  # signals of reports that are evidence
 Evidence = dict[str, float]
 
 

@@ -47,9 +47,9 @@ from assay.search.index import Index
 from assay.search.known_item import FEW_BESIDE, MANY_BESIDE, look_up, work_named
 from assay.search.profile import ROWS, weighted
 from assay.search.reports import cells
-from assay.search.reports.fields import is_prose
-from assay.search.reports.query import towns_missing
-from assay.search.reports.rows import passage_for, read, row_signals
+from assay.search.reports.documents import is_prose
+from assay.search.reports.features import best_sentences, read_question, report_signals
+from assay.search.reports.question import towns_missing
 from assay.search.rerank_top import look_closer
 from assay.search.signals import (
     Signals,
@@ -119,7 +119,7 @@ class Engine(SearchEngine):
         self._standings = standings if index.has_sections else None
         self._lowered = lru_cache(maxsize=8)(self._not_in_force)
         self._asked_for = lru_cache(maxsize=8)(partial(snippets.asked_for, index))
-        self._read = lru_cache(maxsize=8)(partial(read, index))
+        self._read = lru_cache(maxsize=8)(partial(read_question, index))
 
     @cached_property
     def _everyday(self) -> Everyday | None:
@@ -195,7 +195,7 @@ class Engine(SearchEngine):
             look_closer(self._index, signals, question.text, words, allowed)
         elif self._index.profile.kind == ROWS:
             words = self._index.analyzer.words(text)
-            signals = row_signals(self._index, text, self._lookup)
+            signals = report_signals(self._index, text, self._lookup)
         else:
             if "short" not in self._index.fields:  # opinions discuss what they set apart
                 wanted = without_excluded(text, self._index.profile.language).wanted
@@ -284,7 +284,7 @@ class Engine(SearchEngine):
                 self._index, self._asked_for(_printable(query)), cells.sentence(document, cell)
             )
         if self._index.profile.kind == ROWS and is_prose(document):
-            best, asked = passage_for(self._index, self._read(_printable(query)), document)
+            best, asked = best_sentences(self._index, self._read(_printable(query)), document)
             shown = snippets.shortened(best)
             words = dict.fromkeys(self._index.analyzer.words(shown))
             return shown, [word for word in words if word in asked]

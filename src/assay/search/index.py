@@ -47,8 +47,9 @@ from assay.search.fuzzy_bm25 import Lookalikes, SoftView, lookalikes
 from assay.search.lexical import Bm25, Counts, TermCounter, joined_counts
 from assay.search.postings import Inverter
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
-from assay.search.reports.fields import Marked, Reported, is_row, marked, page_texts
-from assay.search.reports.passages import Said, said_in
+from assay.search.reports.cells import is_row
+from assay.search.reports.documents import Marked, Reported, page_texts
+from assay.search.reports.passages import PassageVectors, vectors_of_passages
 from assay.search.sentence_index import Passages, joined, passages_of, taken
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
 from assay.search.windows import LONG, SHARE, Windows, cut, later_parts
@@ -83,7 +84,7 @@ class Index:
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     marks: list[str] = field(default_factory=list)  # of each document of a report
     passages: Passages | None = None  # of longer texts
-    said: Said | None = None  # of the prose of reports
+    said: PassageVectors | None = None  # of the prose of reports
     windows: Windows | None = None  # where many documents are long
     works: list[str] = field(default_factory=list)  # names that several documents share: titles
     work_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
@@ -119,7 +120,7 @@ class Index:
 
     @cached_property
     def marked(self) -> Marked:
-        return marked(self.marks)
+        return Marked(self.marks)
 
     @property
     def analyzer(self) -> Analyzer:
@@ -340,7 +341,7 @@ def _draft(sources: _Sources) -> Draft:
             words=lookalikes(next(iter(counts.values())).vocabulary, sources.language, *more),
             transitional=np.array(transitional),
             marks=[report.marks for report in reports if report],
-            said=said_in(reports, profile.encoder) if may_say else None,
+            said=vectors_of_passages(reports, profile.encoder) if may_say else None,
         )
     if not is_report:
         index = _with_works(index, titles)

@@ -33,7 +33,7 @@ from assay.search.fuzzy_bm25 import Lookalikes, SoftView, unseen
 from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, with_encoder
-from assay.search.reports.passages import Said
+from assay.search.reports.passages import PassageVectors
 from assay.search.sentence_index import Passages
 from assay.search.windows import Windows
 
@@ -348,7 +348,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         marks=lists.get("marks", []),
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
-        said=Said(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
+        said=PassageVectors(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
         written=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
     )
     return with_vectors(index, arrays.get(VECTORS))

@@ -12,7 +12,7 @@ from assay.core.types import Document, Locator
 from assay.law.places import Cited, normal_chapter
 from assay.law.versions import status_of_text
 from assay.search.arrays import Array
-from assay.search.reports.fields import Reported, reported
+from assay.search.reports.documents import Reported, reported
 from assay.search.sentence_index import shown_texts
 
 # titles of provisions that say from when on an act applies

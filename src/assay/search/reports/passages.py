@@ -4,41 +4,34 @@ alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from assay.search.arrays import Array, Floats
 from assay.search.dense import named_encoder
-from assay.search.reports.fields import Reported, sentences_in
+from assay.search.reports.documents import Reported, pairs_in
 from assay.search.views import Parts
 
-WORDS = 254  # of a passage that are read
+LONGEST = 254  # words of a passage that are encoded
 
 
 @dataclass(frozen=True)
-class Said:
+class PassageVectors:
     """The vectors of passages, and the row of the document of each."""
 
     vectors: Floats
     documents: Array
 
 
-def said_in(reports: Iterable[Reported | None], encoder: str) -> Said:
+def vectors_of_passages(reports: Sequence[Reported | None], encoder: str) -> PassageVectors:
     passages = [
-        (passage, row)
+        (Parts(texts=((passage, LONGEST),), most=LONGEST), row)
         for row, report in enumerate(reports)
         if report and report.body
-        for passage in _passages(report.body)
+        for passage in pairs_in(report.body)
     ]
-    texts = [Parts(texts=((text, WORDS),), most=WORDS) for text, _ in passages]
+    texts = [text for text, _ in passages]
     vectors = named_encoder(encoder).documents(texts, lambda number: None)
-    return Said(vectors, np.array([row for _, row in passages], np.int32))
-
-
-def _passages(prose: str) -> list[str]:
-    """Each sentence with the next."""
-    sentences = sentences_in(prose)
-    return [f"{one} {other}" for one, other in pairwise([*sentences, ""])]
+    return PassageVectors(vectors, np.array([row for _, row in passages], np.int32))

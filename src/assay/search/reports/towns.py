@@ -10,7 +10,7 @@ from assay.language.towns import is_town
 from assay.search.arrays import Array
 from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
-from assay.search.reports.query import Question, similar_words
+from assay.search.reports.question import Question, similar_words
 
 COMPANY = frozenset({"oy", "oyj", "ab", "ky", "osuuskunta", "säätiö", "ry"})
 

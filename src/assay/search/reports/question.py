@@ -12,13 +12,22 @@ from itertools import islice
 
 import numpy as np
 
-from assay.language.finnish import LIGHT, STOP, by_rule, is_form_of_name, may_be_form
+from assay.language.finnish import LIGHT, STOP, is_form_of_name, may_be_form
+from assay.language.questions import FINNISH as FILLING
 from assay.language.towns import former_in, is_governed, is_town, towns_in
 from assay.search.dense import named_encoder
 from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
 from assay.search.law_encoder import LawEncoder
-from assay.search.reports.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
+from assay.search.reports.cells import (
+    BUDGET,
+    GROUP,
+    OWN,
+    YEAR,
+    is_form,
+    is_verb_of_kind,
+    kinds_asked,
+)
 from assay.search.static import StaticEncoder
 
 MAX_WORDS = 60
@@ -41,23 +50,6 @@ ASKING = frozenset(
     "suuren suurta suuria ison isoa isoja pieni pienet paljoko paljonks paljoks moneltako "
     "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä
     "what was is the of in for how much many were are did does year".split()
-)
-# the same where a text is asked for; in accounts some of them say which row: tulos ennen veroja
-FILLING = frozenset(
-    "enää vielä jo juuri nyt silloin sitten usein aina joskus koskaan ikinä taas heti pian kohta "
-    "äsken nykyisin nykyään ennen jälkeen aikaisemmin aiemmin myöhemmin viimeksi edelleen yhä asti "
-    "saakka alkaen lähtien itse itseään keskenään eniten enemmän enempää enin vähiten vähemmän "
-    "vähän hieman melko hyvin kovin erittäin todella liian tarpeeksi noin suunnilleen lähes "
-    "melkein ainakin edes ainoastaan pelkästään lisää jokin jotakin jonkin jokainen jokaisen kukin "
-    "kukaan ketään mikään mitään kaikki kaikkien kaikkia molemmat kumpikin näin siten esim "
-    "esimerkiksi mm jne sellainen sellaista tällainen tuo tuon nuo nämä näiden niiden niitä niistä "
-    "siellä täällä tuolla sinne tänne sieltä täältä takia vuoksi ansiosta kautta avulla kanssa "
-    "ilman lisäksi sijaan puolesta osalta suhteen aikoo aikoi aiotaan voida voitiin voidaan voisi "
-    "voivat saada saatiin saadaan saavat saivat pitäisi piti pitänyt tulla tuli tulevat kuuluu "
-    "joutuu joutui joutunut haluaa halusi mennessä entistä odotettua odotetusti kesken isoin "
-    "isoimmat isoimpia suurin suurimmat suurimpia tärkein tärkeimmät pahin mieltä ihmiset ihmisiä "
-    "ihmisten asia asiat asioita muualla nähden mahdollisesti oikein kovempana kovemmin "
-    "enimmäkseen paras parhaiten".split()
 )
 FIGURE = re.compile(
     r"paljonko|montako|kuinka\s+(?:paljon|mon|suu|iso|kork|piene)"
@@ -176,11 +168,7 @@ def question_of(index: Index, text: str) -> Question:
         asks=by_form or ("figure" if any(_is_measure(index, word) for word in words) else ""),
         places=tuple(places),
         names=_required(index, text, words),
-        owners=tuple(
-            pair.lower()
-            for pair in _OWNER.findall(text)
-            if pair.split()[0].lower() not in ASKING | STOP | {"ennen", "ilman"}
-        ),
+        owners=tuple(pair.lower() for pair in _OWNER.findall(text) if not _only_asks(pair)),
         at_start=bool(_START.search(text)),
         of_country=not towns and any(is_form_of_name(_COUNTRY, word) for word in words),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
@@ -192,6 +180,11 @@ def question_of(index: Index, text: str) -> Question:
     )
 
 
+def _only_asks(pair: str) -> bool:
+    first = pair.split()[0].lower()
+    return first in ASKING | STOP | FILLING
+
+
 def _told_words(index: Index, text: str) -> list[str]:
     """The words of a question for a text, without those that only fill it and the ending that asks:
     *riittivätkö* is *riittivät*."""
@@ -199,7 +192,7 @@ def _told_words(index: Index, text: str) -> list[str]:
     found = []
     for word in index.analyzer.words(text):
         bare = word if index.words.knows(word) else _ASKED.sub("", word)
-        if bare not in FILLING and bare not in STOP:
+        if bare not in STOP and bare not in FILLING:
             found.append(bare)
     return found
 
@@ -253,7 +246,7 @@ def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_measure(index: Index, word: str) -> bool:
-    if any(len(said) == 1 and _is_form(said[0], word) for pair in _terms("rows") for said in pair):
+    if any(len(said) == 1 and is_form(said[0], word) for pair in _terms("rows") for said in pair):
         return True
     numbers, shares = similar_words(index, word)
     labels = index.soft["label"]
@@ -308,7 +301,7 @@ def readings(
     shares = {word: SAYS_LITTLE if word in light else 1.0 for word in words}
     yield shares
     for said, row in islice(_meant(words), MAX_READINGS):
-        rest = [word for word in words if not any(_is_form(base, word) for base in said)]
+        rest = [word for word in words if not any(is_form(base, word) for base in said)]
         in_place = dict.fromkeys(row, min(1.0, len(said) / len(row)))
         yield in_place | {word: shares[word] for word in rest}
     if parts:
@@ -326,13 +319,7 @@ def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, .
 
 
 def _are_in(terms: Sequence[str], words: Sequence[str]) -> bool:
-    return all(any(_is_form(term, word) for word in words) for term in terms)
-
-
-def _is_form(base: str, word: str) -> bool:
-    if base == word or base[:2] != word[:2]:
-        return base == word
-    return by_rule(base, word) or may_be_form(base, word)
+    return all(any(is_form(term, word) for word in words) for term in terms)
 
 
 def _lay_terms(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -343,7 +330,7 @@ def _lay_terms(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
             dict.fromkeys(
                 term
                 for said, terms in by_start.get(word[:2], ())
-                if _is_form(said, word)
+                if is_form(said, word)
                 for term in terms
             )
         )

@@ -1,11 +1,11 @@
-"""A document of a report as its ranking sees it: label, context and prose, and what can be asked of
-it beside words (which town, which years, whose accounts, budget or outcome)."""
+"""A document of a report as its ranking sees it: label, context and prose; what can be asked of it
+beside words (which town, which years, whose accounts, budget or outcome); and the passages of its
+prose."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -15,12 +15,13 @@ from assay.core.types import Document
 from assay.corpus.importers.report_rows import kind_of, year_of
 from assay.language.towns import towns_in
 from assay.search.arrays import Array
-from assay.search.reports.columns import BUDGET, GROUP, OWN, YEAR, kinds_of
+from assay.search.reports.cells import BUDGET, GROUP, OWN, ROW, YEAR, kinds_of
 
-ROW, TABLE, PROSE = "row", "table", "prose"
+TABLE, PROSE = "table", "prose"
 K = TypeVar("K", int, str)
 SPAN = re.compile(r"(?<!\d)((?:19|20)\d\d)\s?[-–—]\s?((?:19|20)\d\d)(?!\d)")
 LONGEST_SPAN = 30  # years
+PAGE_WORDS = 80  # of the prose around a table
 _GENERIC = re.compile(
     r"(?:[\d.]+\s*)?(?:talousarvion? toteu|tavoittei|tavoite\b|toiminta-ajatus|toiminnan tunnus"
     r"|toiminnalli|taloudelli|tunnusluvut|mittari|kapasiteetti|määräraho|taulukko\b)",
@@ -47,9 +48,6 @@ class Marks(msgspec.Struct, frozen=True, array_like=True):
     tells_group: bool = False  # prose that speaks of the group
     at_start: bool = False  # of a year
     compared: tuple[str, ...] = ()  # the towns that a row is called after
-
-
-PAGE_WORDS = 80  # of the prose around a table
 
 
 def page_texts(reports: Sequence[Reported]) -> list[str]:
@@ -118,64 +116,45 @@ def passages_of(document: Document, *, sentences_of_budget: bool = False) -> lis
         view = reported(document)
         return [f"{view.label} {view.context}"]
     heading = document.fields.get("section_title", "")
-    sentences = sentences_in(document.text)
     if sentences_of_budget:
+        sentences = sentences_in(document.text)
         return [f"{heading} {sentence}" for sentence in sentences if BUDGET.search(sentence)]
-    return [f"{heading} {' '.join(sentences[at : at + 2])}" for at in range(len(sentences))]
+    return [f"{heading} {pair}" for pair in pairs_in(document.text)]
 
 
 def sentences_in(prose: str) -> list[str]:
     return _SENTENCE.split(prose)
 
 
-@dataclass(frozen=True, kw_only=True)
+def pairs_in(prose: str) -> list[str]:
+    """Each sentence with the next."""
+    sentences = sentences_in(prose)
+    return [" ".join(sentences[at : at + 2]) for at in range(len(sentences))]
+
+
 class Marked:
-    """The marks of all documents as columns. A document of no table has the table -1."""
+    """The marks of all documents as columns: the name and place of each, and masks."""
 
-    kinds: Array
-    towns: tuple[str, ...]  # that have a report
-    town_of: Array
-    with_year: dict[int, Array]  # the mask of the documents of each year
-    group: Array
-    own: Array
-    budget: Array
-    with_budget: dict[int, Array] | None  # of a year; None where it is not known
-    with_kind: dict[str, Array]
-    tells_group: Array
-    table_of: Array
-    page_of: Array
-    year_of: Array  # of the report
-    at_start: Array
-    compared: tuple[str, ...]  # towns without a report that rows are called after
-
-
-def marked(lines: Iterable[str]) -> Marked:
-    """From the marks as an index keeps them."""
-    decode = msgspec.json.Decoder(Marks).decode
-    every = [decode(line) for line in lines]
-    are_budgets_known = all(marks.budgets is not None for marks in every)
-    return Marked(
-        kinds=np.array([marks.kind for marks in every]),
-        towns=tuple(sorted({marks.town for marks in every if marks.town})),
-        town_of=np.array([marks.town for marks in every]),
-        with_year=_masks([marks.years for marks in every]),
-        group=np.array([marks.group for marks in every]),
-        own=np.array([marks.own for marks in every]),
-        budget=np.array([marks.budget for marks in every]),
-        with_budget=_masks([marks.budgets or () for marks in every]) if are_budgets_known else None,
-        with_kind=_masks([marks.kinds for marks in every]),
-        tells_group=np.array([marks.tells_group for marks in every]),
-        table_of=_numbered([marks.table for marks in every]),
-        page_of=_numbered([marks.page for marks in every]),
-        year_of=np.array([marks.year for marks in every], np.int64),
-        at_start=np.array([marks.at_start for marks in every]),
-        compared=tuple(
-            sorted(
-                {town for marks in every for town in marks.compared}
-                - {marks.town for marks in every}
-            )
-        ),
-    )
+    def __init__(self, lines: Iterable[str]) -> None:
+        decode = msgspec.json.Decoder(Marks).decode
+        every = [decode(line) for line in lines]
+        towns = {marks.town for marks in every}
+        self.towns = tuple(sorted(towns - {""}))  # that have a report
+        compared = {town for marks in every for town in marks.compared}
+        self.compared = tuple(sorted(compared - towns))  # towns that rows are called after
+        self.kinds = np.array([marks.kind for marks in every])
+        self.town_of = np.array([marks.town for marks in every])
+        self.year_of = np.array([marks.year for marks in every], np.int64)  # of the report
+        self.table_of = _numbered([marks.table for marks in every])  # -1 for none
+        self.page_of = _numbered([marks.page for marks in every])
+        self.group = np.array([marks.group for marks in every])
+        self.own = np.array([marks.own for marks in every])
+        self.budget = np.array([marks.budget for marks in every])
+        self.tells_group = np.array([marks.tells_group for marks in every])
+        self.at_start = np.array([marks.at_start for marks in every])
+        self.with_year = _masks([marks.years for marks in every])
+        self.with_budget = _masks([marks.budgets or () for marks in every])
+        self.with_kind = _masks([marks.kinds for marks in every])
 
 
 def _masks(held: Sequence[tuple[K, ...]]) -> dict[K, Array]:
@@ -214,10 +193,6 @@ def _named(fields: dict[str, str]) -> str:
     """What a table is called, or where that says its kind alone, the heading above it."""
     names = fields.get("statement", ""), *reversed(fields.get("section_title", "").split(" / "))
     return next((name for name in names if name and not _GENERIC.match(name)), "")
-
-
-def is_row(document: Document) -> bool:
-    return document.metadata.get("type") == ROW
 
 
 def is_prose(document: Document) -> bool:
