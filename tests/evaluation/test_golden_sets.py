@@ -156,7 +156,7 @@ def test_the_set_on_six_acts() -> None:
             REPORTS,
             {
                 **{"reports": 290, "lay": 99, "council": 42, "citizens": 50},
-                **{"members": 65, "stranger": 90},
+                **{"members": 65, "stranger": 90, "visitors": 30, "visitors-2": 30},
             },
         ),
         (ENGLISH, {"outside": 60}),
