@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from kit.commands import Assay
@@ -80,6 +81,10 @@ def test_an_engine_that_finds_files_is_compared_on_their_documents(
         "gold", "pool", "set.json", "--engine", "engine", "--corpus", "תיקים", "--json"
     ).json
     assert {pair["doc_id"] for pair in pooled["pairs"]} == {"law/lease-break", "notes/ferry-memo"}
+    Path("set.csv").write_text("query_id,query,doc_id,grade\nq1,lease,law/lease-break,2\n")
+    config = Path("assay.toml").read_text().replace("set.json", "set.csv")
+    Path("assay.toml").write_text(config)
+    assert re.search(r"^engine +1 +1\.000", assay_cli("run").out, re.MULTILINE)
     assert {"[engines.engine]", '[engines."תיקים"]'} <= set(
         Path("assay.toml").read_text().split("\n")
     )

@@ -68,7 +68,7 @@ def ask_engine(
     if config.routes:
         return config.name, _ask_routed(config, queries, top_k=top_k, progress=progress, say=say)
     name, results = _answers(config, queries, top_k=top_k, progress=progress, say=say)
-    if is_worker() or (files := _files_of(config)) is None:
+    if (files := _files_of(config)) is None:
         return name, results
     return name, [
         msgspec.structs.replace(result, hits=tuple(_with_documents(result.hits, files)))
