@@ -200,16 +200,20 @@ class Lookalikes:
         if word in self._cache:
             return self._cache[word]
         lemma = self.lemma(word)
+        forms = np.array(self._by_lemma.get(lemma, []), np.int64)
         numbers, likeness = self._likeness(word, lemma)
-        likeness[np.isin(numbers, self._by_lemma.get(lemma, []))] = 1.0
-        alike = likeness > THRESHOLD
-        lookalikes_of_word = (numbers[alike], np.minimum(likeness[alike], 1.0) ** 2)
+        others = ~np.isin(numbers, forms)
+        numbers = np.concatenate([numbers[others], forms])
+        shares = np.concatenate([np.minimum(likeness[others], 1.0) ** 2, np.ones(len(forms))])
+        order = np.argsort(numbers)
+        lookalikes_of_word = (numbers[order], shares[order])
         if len(self._cache) < CACHE:
             self._cache[word] = lookalikes_of_word
         return lookalikes_of_word
 
     def _likeness(self, word: str, lemma: str) -> Similar:
-        """Of every index word that has an n-gram in common with this one."""
+        """Of every index word that is alike enough. The likeness is at most the containment, so
+        that most words with an n-gram in common are passed over by that alone."""
         total = TINY
         held: list[int] = []
         for gram in sorted(word_grams(word, lemma)):
@@ -221,10 +225,14 @@ class Lookalikes:
         holders = np.concatenate([NO_HOLDERS, *lists])
         each = np.repeat(self._idf[held], [len(holders) for holders in lists])
         overlap = np.bincount(holders, each)
-        some = np.flatnonzero(overlap)
+        some = np.flatnonzero(overlap > 0)
         overlap, weights = overlap[some], self._weight[some]
-        cosine = COSINE * overlap / np.sqrt(total * weights)
-        return some, cosine + CONTAINMENT * overlap / np.minimum(total, weights)
+        contained = overlap / np.minimum(total, weights)
+        near = contained >= THRESHOLD
+        cosine = overlap[near] / np.sqrt(total * weights[near])
+        likeness = COSINE * cosine + CONTAINMENT * contained[near]
+        alike = likeness > THRESHOLD
+        return some[near][alike], likeness[alike]
 
 
 def lookalikes(
