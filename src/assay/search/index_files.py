@@ -37,12 +37,12 @@ from assay.search.reports.passages import PassageVectors
 from assay.search.sentence_index import Passages
 from assay.search.windows import Windows
 
-# Grows with what an index holds, with how texts are read into it and with the weights that are kept
+# Grows with what an index holds, with how texts are read into it and with the profile that is kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever
 # searches it is told to build it again.
-FORMAT = 17
+FORMAT = 18
 # 6 has no passages: the sentence to show is then found by reading; 7 has no written questions
-READABLE = (6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, FORMAT)
+READABLE = (*range(6, 18), FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
 ASKED = "asked"
