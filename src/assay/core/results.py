@@ -2,7 +2,7 @@
 pass/fail questions, the receipt of both, and the gates that decide on them with their verdict.
 
 `results_file` reads and writes them, and alone knows that a file has slices and stated expectations
-flat. `evaluation/graded.py` or `golden_figures.py` fills a new field; `make schema` publishes it.
+flat. `evaluation/graded.py` or `golden/figures.py` fills a new field; `make schema` publishes it.
 """
 
 from __future__ import annotations
