@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 PACKAGES = (ROOT, ROOT / "packages" / "models")
 VERSIONS = ("3.11", "3.12", "3.13")
-LOWEST = ("", "store", "serve", "mcp", "pdf", "documents", "postgres")  # of which extras
+LOWEST = ("", "store", "serve", "mcp", "pdf", "postgres")  # of which extras
 MOST_MEGABYTES = 300  # of a plain install
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
