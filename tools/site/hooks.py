@@ -19,6 +19,8 @@ from reference import PAGES, ROOT
 
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(((?!\w+:|#)[^)\s#]+)(#[^)\s]*)?\)")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]*screenshots/en-)wide-light(/[\w-]+\.webp)\)")
+MADE = re.compile(r'<a id="([\w-]+)"></a>([^|]+?) \|')  # a row of the reference in a checkout
+INDEX = "docs/reference/index.md"
 SOURCE = "source"  # where the files of the repository are on the site
 LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".json": "json"}
 
@@ -75,10 +77,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         page.meta["search"] = {"boost": 4}  # who asks for a word wants to know what it means
     if outside and Path(here.removesuffix(".md")).suffix:
         return markdown  # a listing: what looks like a link in it is none
+    if here == INDEX.removeprefix("docs/"):
+        markdown = MADE.sub(r"[\2](\1.md) |", markdown)
     origin = here.removeprefix(f"{SOURCE}/") if outside else join("docs", here)
 
     def led(link: re.Match[str]) -> str:
         path = normpath(join(dirname(origin), link[2]))
+        if path == INDEX and link[3]:  # the page itself, which only the site has
+            return f"{link[1]}({link[2].removesuffix('index.md')}{link[3].lstrip('#')}.md)"
         if not outside and path.startswith("docs/"):
             return link[0]
         if not (ROOT / path).exists() and path.removeprefix("docs/") not in PAGES:
