@@ -129,6 +129,38 @@ def test_on_a_phone_the_reason_is_with_the_grades(browser: Any, url: str) -> Non
     assert page.locator("header.top").bounding_box()["height"] < 60
 
 
+def test_after_an_undo_another_grade_asks_for_its_reason(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    """The reason that was kept speaks of the grade that was taken back."""
+    page = judging(browser, url)
+    grade(page, "0", "It is about another rule.")
+    sent(page)
+    page.keyboard.press("z")
+    sent(page)
+    page.keyboard.press("2")
+    assert page.evaluate("document.activeElement.id") == "why"
+    assert page.locator("#why").input_value() == "It is about another rule."
+    assert now(dataset, "Ada") == {}
+    page.keyboard.type("It decides the point.")
+    page.keyboard.press("Enter")
+    sent(page)
+    assert now(dataset, "Ada") == {"d1": 2}
+    assert given(dataset)[-1].rationale == "It decides the point."
+
+
+def test_on_a_phone_a_grade_leaves_the_document_where_it_is(browser: Any, url: str) -> None:
+    page = judging(browser, url)
+    page.set_viewport_size({"width": 390, "height": 500})
+    page.click('.grade[data-grade="1"]')
+    expect(page.locator("#state")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("scrollY") == 0
+    for label in page.locator(".grade b").all():
+        assert label.evaluate(
+            "one => one.parentElement.scrollWidth <= one.parentElement.clientWidth"
+        )
+
+
 def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None:
     page = judging(browser, url)
     assert page.locator("#waits").inner_text() == "4 to judge"

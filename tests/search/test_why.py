@@ -158,11 +158,11 @@ def test_another_section_far_behind_is_less_likely(home: Path) -> None:
 def test_the_line_is_in_the_words_of_the_reader() -> None:
     why = Why(words=("vene",), instead={"vene": "lossi"}, missing=("vaja",), section=2)
     assert (
-        hit_reasons_in_words(why) == "your words: vene (lossi); not: vaja · same section as hit 2"
+        hit_reasons_in_words(why) == "contains vene (lossi), but not vaja · same section as hit 2"
     )
     assert (
         hit_reasons_in_words(why, "fi")
-        == "sanojasi: vene (lossi); ei: vaja · sama pykälä kuin osumassa 2"
+        == "sisältää: vene (lossi); ei sisällä: vaja · sama pykälä kuin osumassa 2"
     )
     assert f"{ISOLATE}vene (lossi){END}" in hit_reasons_in_words(why, "he", isolated=True)
     assert hit_reasons_in_words(Why(refers_to=1, place="5 §")) == "refers to hit 1, 5 §"
@@ -193,7 +193,7 @@ def test_what_is_less_likely_stands_below_with_its_rank_and_why() -> None:
     assert text.index("title 3") < text.index("Less likely to answer:") < text.index("2. 0.50")
     assert "passage 3" in text
     assert "passage 2" not in text
-    assert text.count("Why: your words: vene") == 3
+    assert text.count("Why: contains vene") == 3
 
 
 def test_a_passage_ends_with_its_sentence_where_that_is_near() -> None:
@@ -201,3 +201,9 @@ def test_a_passage_ends_with_its_sentence_where_that_is_near() -> None:
     assert snippets.shortened(sentence + "c" * 300) == sentence.strip() + " …"
     assert snippets.shortened("word " * 100).endswith("word …")
     assert len(snippets.shortened("word " * 100)) <= snippets.LONGEST + 2
+
+
+def test_a_word_that_a_result_has_in_another_form_is_not_called_missing(home: Path) -> None:
+    answer = corpora.search("l", "lautat köysi moottorit", home=home)
+    assert "lautat" in answer.hits[0].why.words
+    assert answer.unknown == ["moottorit"]

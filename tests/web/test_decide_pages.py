@@ -355,7 +355,7 @@ class TestOneJudge:
         run = client.get("/api/overview").json()["subject"]["id"]
         page = client.get(f"/runs/{run}?lang=en").text
         assert "Only the score is checked" in page
-        assert "At least 60% of the top ten had to be judged first." in page
+        assert "At least 60% of the top 10 had to be judged first." in page
 
 
 def test_judgments_wait_for_a_button_and_then_count(service: Service, client: TestClient) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -95,6 +95,12 @@ def is_weak(hits: Hits) -> bool:
     or not."""
     best = hits[0].score if hits and not hits.abstained and not hits.named else None
     return best is not None and best < WEAK
+
+
+def nowhere(hits: Hits, found: Sequence[FoundDocument]) -> tuple[str, ...]:
+    """The words that no document contains, without those that a result has in another form."""
+    said = {part for hit in found for word in hit.why.words for part in word.split()}
+    return tuple(word for word in hits.unknown if word not in said)
 
 
 def found_documents(

@@ -637,10 +637,8 @@ def compare(request: Request) -> Response:
         risk=risk_in_words(found.change.head, sentences),
         pool=pool_advice(found.change.head, sentences),
         more_queries=" ".join(more_queries(found.change.head, found.change.comparison, sentences)),
-        warnings=(
-            *_warnings(found, sentences),
-            *sentences.rulings(_rulings(service, found.b.gold)),
-        ),
+        warnings=_warnings(found, sentences),
+        rulings=sentences.rulings(_rulings(service, found.b.gold)),
         losses=losses,
         needed=needed,
         left_out=results.receipt.counts.get("n_unjudged", 0),

@@ -11,6 +11,7 @@ const pairs = [...document.querySelectorAll(".strip .doc")].map(button => ({
 }));
 let progress = JSON.parse(desk.progress);
 let place = -1, chosen = null, shownAt = 0;
+let isTyped = false;  // whether the reason in the field was written while this document was open
 const texts = new Map();
 
 // ── what is kept in this browser ─────────────────────────────────────────────────────────────────
@@ -114,6 +115,7 @@ async function show(at, isBack = false) {
   const pair = pairs[at], draft = stored(localStorage, DRAFT + pair.doc, null);
   chosen = draft ? draft.grade : isJudged(pair) ? pair.grade : null;
   why.value = draft ? draft.rationale : pair.rationale;
+  isTyped = false;
   pair.seen = draft?.seen ?? pair.vote;  // what the judge knows of when they vote
   shownAt = performance.now();
   reading.whole = false;
@@ -172,7 +174,6 @@ function warn(text, isWrong = true) {
   byId("state").classList.toggle("warned", isWrong);
   assay.say(text);
   why.focus();
-  byId("state").scrollIntoView({ block: "nearest" });  // on a phone the bar of grades covers the end of the page
 }
 
 function save(pressed = false) {
@@ -301,13 +302,13 @@ for (const button of document.querySelectorAll(".grade")) button.addEventListene
   chosen = Number(button.dataset.grade);
   keepDraft();
   showPanel();
-  if (desk.required && isJudged(pairs[place])) { why.focus(); why.select(); }  // another grade, another reason
+  if (desk.required && why.value.trim() && !isTyped) { why.focus(); why.select(); }  // another grade, another reason
   else save();
 });
 for (const pair of pairs) pair.button.addEventListener("click", () => show(pairs.indexOf(pair)));
 byId("save").addEventListener("click", () => save(true));
 byId("thumbsave").addEventListener("click", () => save(true));
-why.addEventListener("input", () => { keepDraft(); showPanel(); });
+why.addEventListener("input", () => { isTyped = true; keepDraft(); showPanel(); });
 why.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
@@ -318,6 +319,7 @@ why.addEventListener("keydown", (event) => {
 function begin(button) {
   const text = button.dataset.text;
   why.setRangeText(text, why.selectionStart, why.selectionEnd, "end");
+  isTyped = true;
   why.focus();
   keepDraft();
   showPanel();

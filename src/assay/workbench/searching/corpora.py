@@ -36,7 +36,7 @@ from assay.engines.indexed import open_indexed as open_indexed
 from assay.law.citing import citation_of as citation_of
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import SearchAnswer as SearchAnswer
-from assay.search.answers import found_documents, note_of
+from assay.search.answers import found_documents, note_of, nowhere
 from assay.search.index import Tick
 from assay.workbench.searching.filters import NO_FILTERS
 from assay.workbench.searching.filters import Filters as Filters
@@ -206,7 +206,7 @@ def search(
         calibrated=hits.calibrated,
         hits=found,
         answers=round(hits.answers, 4),
-        unknown=list(hits.unknown),
+        unknown=list(nowhere(hits, found)),
         corrected=hits.corrected or {},
         note=note_of(hits, spoken, asked_in),
     )

@@ -22,7 +22,7 @@ from assay.law.versions import ACT_ALONE, with_status_mark
 from assay.law.versions import IN_FORCE as IN_FORCE
 from assay.reports.wording import words_note
 from assay.search.answers import FoundDocument as FoundDocument
-from assay.search.answers import found_documents, is_weak, note_of
+from assay.search.answers import found_documents, is_weak, note_of, nowhere
 from assay.search.hit_facts import ANSWERS, QUESTIONS
 from assay.search.snippets import ROOM
 from assay.search.why import Why, less_likely
@@ -272,7 +272,7 @@ def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
         missing=hits.missing,
         here=hits.here,
         calibrated=hits.calibrated,
-        unknown=hits.unknown,
+        unknown=nowhere(hits, found),
         corrected=hits.corrected or {},
     )
 
@@ -422,7 +422,9 @@ class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
     calibrated: bool = False
 
 
-UNDATED = "Of some hits only the date of the act is known: whether they stood so then, is not."
+UNDATED = (
+    "For some results only the date of the act is known, not whether this text was in force then."
+)
 
 
 def found_page(
@@ -467,7 +469,7 @@ def found_page(
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,
-        words=words_note(hits.unknown, hits.corrected or {}),
+        words=words_note(nowhere(hits, found), hits.corrected or {}),
         language=opened.language,
         calibrated=hits.calibrated,
     )
