@@ -259,7 +259,7 @@ def test_an_engine_of_a_table_is_found_without_our_own_search() -> None:
     script = (
         "import sys\n"
         "import assay.engines.http\n"
-        "import assay.workbench.scoring.engines, assay.workbench.scoring.engine_fit\n"
+        "import assay.workbench.scoring.engines, assay.workbench.scoring.graded\n"
         "print(*(n for n in sys.modules if n.startswith(('assay.search', 'assay.corpus'))))\n"
     )
     command = [sys.executable, "-c", script]

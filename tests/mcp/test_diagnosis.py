@@ -14,7 +14,7 @@ pytest.importorskip("mcp", reason="needs the package mcp")
 from talking import SAMPLES, ToolClient
 
 from assay.core.results import GradedResults
-from assay.workbench.deciding.ship_gate import may_ship
+from assay.workbench.deciding.run_boards import may_ship
 from assay.workbench.project.service import open_service
 from assay.workbench.scoring import history
 from assay.workbench.searching import corpora

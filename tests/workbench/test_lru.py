@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.workbench.project.cache import RecentValues
+from assay.workbench.project.service import RecentValues
 
 
 def test_a_value_is_found_once_and_the_one_asked_for_longest_ago_goes() -> None:

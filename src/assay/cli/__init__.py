@@ -25,7 +25,7 @@ from assay.core.errors import AssayError
 
 # command: the module under assay.cli and the function, or group of commands, in it
 COMMANDS = {
-    "start": "start:start",
+    "start": "project:start",
     "init": "project:init",
     "index": "corpus:index",
     "search": "corpus:search",
@@ -45,8 +45,8 @@ COMMANDS = {
     "run": "score:run",
     "answers": "answers:app",
     "compare": "results:compare",
-    "tune": "tune:tune",
-    "benchmark": "benchmark:app",
+    "tune": "score:tune",
+    "benchmark": "score:benchmark_app",
     "history": "results:history",
     "plan": "results:plan",
     "explain": "results:explain",

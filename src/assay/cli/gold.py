@@ -326,8 +326,8 @@ def next_(
     """List the documents whose judgment would settle a decision soonest."""
     from assay.reports import listing
     from assay.workbench.judging import next
+    from assay.workbench.judging.packets import spare_judgments
     from assay.workbench.project.output_files import refuse_outputs
-    from assay.workbench.project.overwrite_guard import spare_judgments
     from assay.workbench.project.service import open_service
     from assay.workbench.review import suggestions
 

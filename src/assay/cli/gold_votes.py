@@ -215,8 +215,8 @@ def adjudicate(
     from assay.core.types import counted
     from assay.reports import listing
     from assay.workbench.judging import rulings
+    from assay.workbench.judging.packets import spare_judgments
     from assay.workbench.project.output_files import refuse_outputs
-    from assay.workbench.project.overwrite_guard import spare_judgments
 
     if query or completed is not None:
         if completed is not None:
@@ -284,8 +284,8 @@ def sample(
     """Draw labelled pairs to judge again, or report how many labels were wrong."""
     from assay.reports import listing
     from assay.workbench.judging import packets
+    from assay.workbench.judging.packets import spare_judgments
     from assay.workbench.project.output_files import refuse_outputs
-    from assay.workbench.project.overwrite_guard import spare_judgments
 
     if report:
         checked = packets.spot_check(dataset)

@@ -1,5 +1,6 @@
 """`assay score`: an engine, or saved results, against a gold set; `assay run`: every configured
-gold set on every configured engine; and `assay engines`: the engines that have a name."""
+gold set on every configured engine; `assay engines`: the engines that have a name; `assay tune` and
+`assay benchmark`."""
 
 from __future__ import annotations
 
@@ -331,7 +332,7 @@ def run(
     say(f"results and reports are in {results_folder()}")
     _say_how_to_compare(files, [(each.gold, each.engine) for each in outcomes if each.results])
     if comment is not None:
-        from assay.workbench.deciding.pull_request import write_comment
+        from assay.workbench.scoring.run import write_comment
 
         write_comment(comment, outcomes, checked, settings, texts=texts)
     scored: list[tuple[Results | AnswerResults, Path, str]] = [
@@ -476,3 +477,103 @@ def _parse_filters(filters: str) -> object:
         return jsonlib.loads(filters) if filters else None
     except ValueError as error:
         raise UsageError(f"--filters is not JSON: {error}") from error
+
+
+# ── assay tune ────────────────────────────────────────────────────────────────────────────────────
+
+
+def tune(
+    name: Annotated[str, typer.Argument(help="The table [tune.NAME] of assay.toml.")],
+    config: ConfigFile = None,
+    gold: Annotated[
+        str, typer.Option(help="The gold set, by name or path.", show_default="the table's")
+    ] = "",
+    budget: Annotated[
+        int | None,
+        typer.Option(min=1, help="The most settings to try.", show_default="the table's"),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the calls of earlier runs of this sweep.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the result here: .html, .csv, .toml or .json."),
+    ] = None,
+    language: Language = "en",
+    json: Json = False,
+) -> None:
+    """Try many settings of an engine and say which to use. The winner is measured on queries that
+    it was not chosen on, and compared with the current setting, corrected for the number tried."""
+    from assay.reports.tuning import terminal, view
+    from assay.reports.words import Words
+    from assay.workbench.deciding.tune import refuse_output, tune, write_output
+
+    words = Words(language)
+    if output is not None:
+        refuse_output(output)
+    try:
+        with progress_bar() as tick:
+            report = tune(name, config=config, gold=gold, budget=budget, fresh=fresh, tick=tick)
+    except KeyboardInterrupt:
+        say("interrupted; the calls are kept, and the same command goes on from here")
+        raise typer.Exit(130) from None
+    emit(report, lambda: terminal(view(report, language)), json=json)
+    say(words("tune.files", folder=report.folder))
+    if output is not None:
+        write_output(report, output, language)
+
+
+# ── assay benchmark ───────────────────────────────────────────────────────────────────────────────
+
+
+benchmark_app = typer.Typer(help="Run public benchmarks of legal retrieval.", no_args_is_help=True)
+
+
+@benchmark_app.command("list")
+def show_benchmarks(json: Json = False) -> None:
+    """List the benchmarks, with licence and size. Every irds:ID of ir_datasets can be run too."""
+    from assay.reports.listing import benchmark_list
+    from assay.workbench.scoring.benchmark import list_benchmarks
+
+    found = list_benchmarks()
+    emit(found, lambda: benchmark_list(found), json=json)
+
+
+@benchmark_app.command("run")
+def run_on_benchmark(
+    name: Annotated[str, typer.Argument(help="A benchmark from the list, or irds:ID.")],
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="An engine of assay.toml, bm25, random, or assay for Assay's own engine."
+        ),
+    ],
+    path: Annotated[
+        Path | None,
+        typer.Option(help="A folder with the publisher's files, instead of a download."),
+    ] = None,
+    config: ConfigFile = None,
+    top_k: TopK = None,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Score an engine on a benchmark and show published scores of other engines."""
+    from assay.reports.listing import benchmark_report
+    from assay.workbench.scoring.benchmark import run_benchmark
+
+    with progress_bar() as tick:
+        report = run_benchmark(
+            name,
+            engine,
+            path=path,
+            config=config,
+            top_k=top_k,
+            output=output,
+            progress=searching,
+            tick=tick,
+            say=say,
+        )
+    emit(report, lambda: benchmark_report(report), json=json)
+    if report.failed:
+        say(f"the engine failed on {report.failed} queries", style="red")
+        sys.exit(4)

@@ -57,10 +57,9 @@ from assay.web.access import (
     routes,
     visitor_of,
 )
-from assay.web.answer_pages import ANSWER_ROUTES
 from assay.web.api_calls import API_ROUTES
-from assay.web.decision_pages import DECIDE_ROUTES
-from assay.web.judge_pages import JUDGE_ROUTES
+from assay.web.decision_pages import DECIDE_ROUTES, TUNE_ROUTES
+from assay.web.judge_pages import ANSWER_ROUTES, JUDGE_ROUTES
 from assay.web.page_frame import (
     WEB_FOLDER,
     error_page,
@@ -74,7 +73,6 @@ from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.start_pages import START_ROUTES
-from assay.web.tune_pages import TUNE_ROUTES
 from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import health, logs, people
 from assay.workbench.project.service import Service

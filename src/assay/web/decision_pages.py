@@ -1,5 +1,5 @@
-"""The pages that decide: Home, the list of runs, one run, two runs compared; and the runs that are
-started from a page or a call. A page and its JSON call share a handler."""
+"""The pages that decide: Home, the list of runs, one run, two runs compared, a sweep over settings;
+and the runs that are started from a page or a call. A page and its JSON call share a handler."""
 
 from __future__ import annotations
 
@@ -57,14 +57,6 @@ from assay.web.page_frame import (
     sight,
 )
 from assay.workbench.deciding import single_judge_risk
-from assay.workbench.deciding.against_baseline import (
-    BaselineComparison,
-    RunToday,
-    baseline_summary,
-    compare_with_baseline,
-    run_today,
-    with_baseline_name,
-)
 from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     Board,
@@ -78,20 +70,25 @@ from assay.workbench.deciding.run_boards import (
     verdict_today,
 )
 from assay.workbench.deciding.run_comparison import (
+    BaselineComparison,
     RunComparison,
+    RunToday,
     SliceChange,
+    baseline_summary,
     compare_runs,
+    compare_with_baseline,
     lead_of,
+    run_today,
+    with_baseline_name,
 )
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.trend import Trend, trends_by_set
-from assay.workbench.deciding.tune import sweep_states
+from assay.workbench.deciding.tune import SweepState, sweep_state, sweep_states
 from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import rulings_needed, set_standing
-from assay.workbench.project.cache import compute_once
 from assay.workbench.project.home import Overview, overview, run_risk
-from assay.workbench.project.service import Service, path_of_stored_name, stored_name
+from assay.workbench.project.service import Service, compute_once, path_of_stored_name, stored_name
 from assay.workbench.scoring.history import (
     ANSWERS,
     StoredAnswers,
@@ -934,4 +931,31 @@ DECIDE_ROUTES = [
         answer=TwoRankings,
         query=OneQuery,
     ),
+]
+
+
+# ── a sweep over settings ─────────────────────────────────────────────────────────────────────────
+
+
+def show_sweep(request: Request) -> Response:
+    state = sweep_state(service_of(request).home, request.path_params["sweep"])
+    if is_api(request):
+        return json(state)
+    seen = tuning.view(state.report, language_for(request)) if state.report else None
+    return decided_page(request, "sweep.html", state=state, seen=seen, body=tuning.body)
+
+
+def sweep_trials(request: Request) -> Response:
+    state = sweep_state(service_of(request).home, request.path_params["sweep"])
+    if state.report is None:
+        raise NotHere(f"the sweep {state.name!r} is not finished")
+    headers = {"Content-Disposition": 'attachment; filename="trials.csv"'}
+    return Response(tuning.trials_csv(state.report), media_type="text/csv", headers=headers)
+
+
+TUNE_ROUTES = [
+    *page_and_call(
+        "/tune/{sweep}", show_sweep, GET, "reader", "A sweep over settings", answer=SweepState
+    ),
+    AppRoute("/api/tune/{sweep}/trials.csv", sweep_trials, GET, "reader", "Every setting, as CSV"),
 ]

@@ -1,5 +1,6 @@
-"""The judging pages: sets and queries to judge, one document at a time beside the rubric, and how
-far the judges agree, with the chair's rulings. Votes, flags and added documents are API calls."""
+"""The judging pages: sets and queries to judge, one document at a time beside the rubric, how far
+the judges agree, with the chair's rulings, and the sets of checked answers. Votes, flags and added
+documents are API calls."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from assay.workbench.deciding.next_judgments import open_question
 from assay.workbench.judging import agreement, rulings, set_edits
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.agreement import Agreement, AgreementFigure
-from assay.workbench.judging.answer_page import answer_to_judge
+from assay.workbench.judging.answer_figures import judged_answers
+from assay.workbench.judging.answer_page import answer_set, answer_sets, answer_to_judge
 from assay.workbench.judging.page import (
     PairToRead,
     QueryFilter,
@@ -547,4 +549,31 @@ JUDGE_ROUTES = [
         SetParams,
         MergeOutcome,
     ),
+]
+
+
+# ── sets of checked answers ───────────────────────────────────────────────────────────────────────
+
+
+ANSWER_WORDS = ("answer_set",)
+
+
+def list_answer_sets(request: Request) -> Response:
+    sets = answer_sets(service_of(request), user_of(request).name)
+    return page(request, "answers.html", words=ANSWER_WORDS, sets=sets)
+
+
+def show_answer_set(request: Request) -> Response:
+    """A set of checked answers. Only chairs see figures, since they name the systems."""
+    service, name = service_of(request), request.path_params["set"]
+    shown = answer_set(service, name, user_of(request).name)
+    chair = is_chair(request)
+    figures = judged_answers(gold_path(service, name), service.home) if chair else None
+    first = next((row.id for row in shown.answers if row.judged < row.asked), "")
+    return page(request, "answer_set.html", shown=shown, first=first, figures=figures)
+
+
+ANSWER_ROUTES = [
+    AppRoute("/answers", list_answer_sets, GET, "judge", "Checked answers, by set"),
+    AppRoute("/answers/{set}", show_answer_set, GET, "judge", "A set of checked answers"),
 ]

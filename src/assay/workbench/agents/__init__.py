@@ -7,14 +7,14 @@ more is asked for. In a line of a list, empty fields are left out."""
 
 from __future__ import annotations
 
-from assay.workbench.agents import answers, documents, gold_sets, runs
+from assay.workbench.agents import documents, gold_sets, runs
 
 TOOLS = (
     documents.list_corpora,
     documents.search,
     documents.get_document,
     documents.cite,
-    answers.check_answer,
+    documents.check_answer,
     gold_sets.get_metrics,
     gold_sets.list_waiting,
     gold_sets.list_gold_sets,

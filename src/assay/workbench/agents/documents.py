@@ -1,4 +1,4 @@
-"""Tools that search corpora, read documents and look citations up."""
+"""Tools that search corpora, read documents, look citations up and check a draft."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
+from assay.answers.records import LONGEST
 from assay.core.errors import InputError, NotHere
 from assay.core.types import Document, JsonObject, Locator
 from assay.corpus.citations import OLDER, imported_by_older
@@ -25,6 +26,7 @@ from assay.workbench.agents.short_answers import (
     shorten_passage,
 )
 from assay.workbench.project.service import Service
+from assay.workbench.scoring.answers import guard
 from assay.workbench.searching import corpora
 from assay.workbench.searching.corpora import citations_in, corpus_named, corpus_rows
 from assay.workbench.searching.documents import rest_of_section, when_in_force
@@ -415,3 +417,71 @@ def cite(
         for found in citations_in(text, corpus or None, home=service.home)
     ]
     return Citations(citations=lines)
+
+
+# ── a draft ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class DraftFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One fault: which check, what it found, the words of the draft, and why."""
+
+    check: str
+    value: str
+    text: str
+    start: int
+    end: int
+    reason: str = ""
+    candidates: list[str] = []
+
+
+class DraftCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The faults of a draft, and how many of its citations could be checked."""
+
+    faults: list[DraftFault]
+    citations: int
+    checked: int
+    quotes: int
+    refused: bool
+
+
+def check_answer(
+    service: Service,
+    answer: Annotated[str, Meta(max_length=LONGEST, description="The draft.")],
+    passages: Annotated[
+        list[str] | None,
+        Meta(description="The texts it was written from, in the order of [1], [2] …"),
+    ] = None,
+    passage_ids: Annotated[
+        list[str] | None, Meta(description="Their document ids, in the same order.")
+    ] = None,
+    corpus: Annotated[
+        str,
+        Meta(
+            description="The corpus to look citations up in; if empty, only the passages are used."
+        ),
+    ] = "",
+    question: Annotated[str, Meta(max_length=20_000, description="The question.")] = "",
+    as_of: Annotated[str, Meta(description="The date on which law must be in force.")] = "",
+) -> DraftCheck:
+    """Check a draft before sending it: every citation exists, was retrieved and is in force, every
+    quotation is word for word, every figure stands in the cited text. Correct each fault."""
+    known = corpus_names(service.home)
+    if corpus and corpus not in known:
+        raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
+    texts, ids = passages or [], passage_ids or []
+    if ids and len(ids) != len(texts):
+        raise InputError(f"{len(ids)} passage_ids for {len(texts)} passages: give as many of each")
+    named = zip(texts, ids or [""] * len(texts), strict=True)
+    given = [{"id": name, "text": text} for text, name in named]
+    found = guard(answer, given, question=question, as_of=as_of, corpus=corpus, home=service.home)
+    return DraftCheck(
+        faults=[
+            msgspec.convert(note, DraftFault, from_attributes=True)
+            for note in found.notes
+            if note.is_fault
+        ],
+        citations=len(found.entry.citations),
+        checked=sum(one.exists in ("found", "not_found") for one in found.entry.citations),
+        quotes=len(found.entry.quotes),
+        refused=found.entry.refused,
+    )

@@ -42,7 +42,7 @@ from assay.workbench.agents.short_answers import (
     fit_answer,
     round_figure,
 )
-from assay.workbench.deciding.ship_gate import may_ship, ship_answer
+from assay.workbench.deciding.run_boards import may_ship, ship_answer
 from assay.workbench.deciding.tune import tune
 from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.service import Service

@@ -1,5 +1,6 @@
 """The values of the page that compares two runs: whether the second is better, by how much, whether
-it may ship, and which queries changed.
+it may ship, and which queries changed. And the comparison of a run with the baseline that the
+configuration names for its set.
 
 To add a column to the page: its value in a struct here, its cell in `web/templates/compare.html`,
 and its heading in `reports/words/pages/decide.*.toml`, in each language."""
@@ -7,17 +8,21 @@ and its heading in `reports/words/pages/decide.*.toml`, in each language."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, InputError
+from assay.core.files import stamp_of
 from assay.core.results import (
+    Baseline,
     Entry,
     GoldenResults,
     GradedEntry,
     Pair,
+    Recorded,
     Results,
     Verdict,
     is_variant,
@@ -27,31 +32,49 @@ from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.golden.changes import with_same_judgments
 from assay.evaluation.unjudged.verdict_stability import SURE, is_closed
 from assay.judging.next import next_to_judge
-from assay.reports.view import FEW
+from assay.reports.view import FEW, failed_musts
+from assay.reports.wording import (
+    Sentences,
+    as_sentence,
+    gold_change,
+    headlines,
+    hidden_loss,
+    risk_in_words,
+)
+from assay.reports.words import Words
+from assay.workbench.deciding.baseline import change_from_baseline, read_baseline
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
+    Ship,
+    baseline_of,
     judged_share,
     line_of,
+    ship_of,
     verdict_risk,
     verdict_today,
 )
-from assay.workbench.deciding.ship_gate import Ship, ship_of
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
-from assay.workbench.project.cache import compute_once
-from assay.workbench.project.service import Service, path_of_stored_name
+from assay.workbench.project.service import Service, compute_once, path_of_stored_name
 from assay.workbench.scoring.history import StoredRun, stored_run
 
 __all__ = [
+    "BaselineComparison",
+    "BaselineSummary",
     "Change",
     "Lead",
     "QueryChange",
     "RunComparison",
+    "RunToday",
     "SliceChange",
+    "baseline_summary",
     "compare_runs",
+    "compare_with_baseline",
     "lead_by",
     "lead_of",
     "names_of",
+    "run_today",
+    "with_baseline_name",
 ]
 
 ComparisonOutcome = Literal[
@@ -406,3 +429,95 @@ def _find_doubt(
     waits = head.verdict not in ("better", "worse") and head.doubt is not None
     weighty = WEIGHTY if waits and head.doubt and head.doubt.is_open else 0
     return found.pairs[: found.needed or weighty], found.confidence, found.expected
+
+
+# ── against the baseline ──────────────────────────────────────────────────────────────────────────
+
+
+class BaselineComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A run compared with the baseline `before`. `change` has every figure, over the queries that
+    both have and judge alike."""
+
+    before: Results
+    comparison: Comparison
+    change: Baseline
+
+
+class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a run is better than the baseline, in the words of the pages: the deciding measure,
+    the caveats, who recorded the baseline, and the change of every figure."""
+
+    lead: Lead
+    head: Difference
+    lost: str
+    changed: str
+    risk: str
+    recorded: Recorded | None
+    change: Baseline
+
+
+class RunToday(StoredRun, frozen=True, kw_only=True):
+    """A run as its page shows it. `results` are as they were recorded, with the verdict and the
+    baseline of that day; everything else is of today."""
+
+    ship: Ship
+    verdict: Verdict | None
+    musts: tuple[str, ...]  # questions that must pass and did not
+    rests: SingleJudgeRisk | None
+    since: BaselineSummary | None
+
+
+def run_today(service: Service, run: StoredRun, language: str) -> RunToday:
+    verdict, since = verdict_today(service, run), compare_with_baseline(service, run)
+    return RunToday(
+        **{field: getattr(run, field) for field in StoredRun.__struct_fields__},
+        ship=ship_of(verdict),
+        verdict=verdict,
+        musts=failed_musts(run.results),
+        rests=verdict_risk(service, run, verdict),
+        since=baseline_summary(since, language) if since else None,
+    )
+
+
+def baseline_summary(since: BaselineComparison, language: str) -> BaselineSummary:
+    compared, sentences = with_baseline_name(since, language), Sentences(Words(language))
+    head = headlines(compared)[0]
+    return BaselineSummary(
+        lead=lead_by((compared.baseline, head.system), head),
+        head=head,
+        lost=as_sentence(hidden_loss(head, compared, sentences)),
+        changed=as_sentence(gold_change(head, compared, sentences)),
+        risk=risk_in_words(head, sentences),
+        recorded=since.before.recorded,
+        change=since.change,
+    )
+
+
+def with_baseline_name(since: BaselineComparison, language: str) -> Comparison:
+    """The comparison, in which the baseline is called so."""
+    name = Words(language)("baseline_of", engine=since.before.engine)
+    return msgspec.structs.replace(since.comparison, baseline=name)
+
+
+def compare_with_baseline(service: Service, run: StoredRun) -> BaselineComparison | None:
+    """Compare a run with the baseline of its set. None if no baseline is named, or if it has no
+    query of the run."""
+    path = baseline_of(service, run)
+    if path is None:
+        return None
+    key = ("since baseline", service.store.address, run.id, str(path), stamp_of(path))
+    return compute_once(key, lambda: _compare_with_file(run, path))
+
+
+def _compare_with_file(run: StoredRun, path: Path) -> BaselineComparison | None:
+    try:
+        baseline = read_baseline(path, golden=isinstance(run.results, GoldenResults))
+        if baseline is None:
+            return None
+        return BaselineComparison(
+            before=baseline,
+            comparison=compare([baseline, run.results], [baseline.engine, run.engine], force=True),
+            change=change_from_baseline(run.results, baseline, path),
+        )
+    except AssayError:  # it cannot be read, or has no query in common
+        return None

@@ -25,8 +25,8 @@ from assay.gold.votes import Pair
 from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
-from assay.workbench.project.cache import compute_once
 from assay.workbench.project.output_files import or_undone
+from assay.workbench.project.service import compute_once
 
 if TYPE_CHECKING:
     from assay.workbench.project.service import Service

@@ -19,8 +19,7 @@ from assay.formats import read_gold
 from assay.reports.answers import HEADLINE
 from assay.store.records import ANSWERS, RunRecord
 from assay.workbench.deciding.run_boards import KNOWN, SHOWN, headline, run_line
-from assay.workbench.project.cache import compute_once
-from assay.workbench.project.service import Service, run_names, stored_name
+from assay.workbench.project.service import Service, compute_once, run_names, stored_name
 from assay.workbench.scoring.history import run_records, stored_answers, stored_run
 
 __all__ = ["Trend", "trends", "trends_by_set"]

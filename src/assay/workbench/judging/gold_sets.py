@@ -37,6 +37,7 @@ from assay.gold.rows import log_path
 from assay.judging import rubrics
 from assay.judging.perturb import perturb
 from assay.judging.pool import is_answer_set
+from assay.judging.pool import pooled_corpus as pooled_corpus
 from assay.judging.validate import (
     LEVELS,
     NUMBER,
@@ -50,12 +51,10 @@ from assay.law.matching import known_document
 from assay.review.bootstrap import BootstrapOptions, BootstrapOutcome, Evidence, bootstrap
 from assay.telemetry.external_logs import ExternalLogs
 from assay.telemetry.records import days_before
-from assay.workbench.judging.pool_documents import pooled_corpus as pooled_corpus
+from assay.workbench.judging.packets import spare_judgments
 from assay.workbench.judging.set_edits import now_in_utc, rubric_by_id
-from assay.workbench.project.cache import compute_once
 from assay.workbench.project.config import CONFIG_NAME, read_config
-from assay.workbench.project.overwrite_guard import spare_judgments
-from assay.workbench.project.service import Service
+from assay.workbench.project.service import Service, compute_once
 from assay.workbench.scoring.request import stale_count as stale_count
 
 # ── the corpus of each row ────────────────────────────────────────────────────────────────────────

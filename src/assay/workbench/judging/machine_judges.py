@@ -46,11 +46,10 @@ from assay.judging.machine import (
     bare_json,
     chat_with_retries,
 )
-from assay.judging.pool import pool_path, read_pool
+from assay.judging.pool import pool_path, read_pool, texts_of
 from assay.judging.votes import document_fingerprint, read_votes, votes_of_labels
 from assay.search.document_questions import LONGEST, Written, read_written, shipped
 from assay.workbench.judging import votes_to_labels
-from assay.workbench.judging.pool_documents import texts_of
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
 CHARACTERS_A_TOKEN = 4  # rule of thumb for English; other languages have fewer

@@ -24,14 +24,34 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.types import Document, GoldSet, Vote, counted
 from assay.corpus.lookup import corpus_named, is_corpus
-from assay.formats.ballots import BlankBallot, GradeChoice, Guide, Task, write_blank
+from assay.formats.ballots import (
+    Ballot,
+    Ballots,
+    BlankBallot,
+    GradeChoice,
+    Guide,
+    Task,
+    read_ballots,
+    same_text,
+    write_blank,
+)
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import log_path
 from assay.gold.votes import SAMPLE, Pair, by_pair, current, role_of
 from assay.judging import rubrics
 from assay.judging.labels import policy_path, read_policy
 from assay.judging.packets import Packet, PacketRow, as_csv, as_jsonl, left_to_judge, make_packet
-from assay.judging.pool import PEOPLE, Pool, PooledPair, pairs_to_judge, pool_path, read_pool
+from assay.judging.pool import (
+    PEOPLE,
+    Pool,
+    PooledPair,
+    corpus_texts,
+    pairs_to_judge,
+    pool_path,
+    pooled_corpus,
+    read_pool,
+    texts_of,
+)
 from assay.judging.rubrics import Rubric, span, translated
 from assay.judging.spot_checks import (
     Draw,
@@ -46,9 +66,7 @@ from assay.judging.votes import LONGEST_REASON, document_fingerprint, read_votes
 from assay.language.detect import detect
 from assay.reports.html import HERE, template_environment
 from assay.reports.words import Words, language_of, page_table
-from assay.workbench.judging.pool_documents import corpus_texts, pooled_corpus, texts_of
 from assay.workbench.project.output_files import refuse_output
-from assay.workbench.project.overwrite_guard import spare_judgments
 
 SPOKEN = 4_000  # characters of the queries that tell their language; taste
 
@@ -531,3 +549,76 @@ def _template_file(name: str) -> Markup:
 def _hash(text: str) -> Markup:
     digest = b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(f"'sha256-{digest}'")
+
+
+# ── files of judgments that somebody has filled in ────────────────────────────────────────────────
+
+
+def spare_judgments(
+    output: Path | None, gold: GoldSet | None = None, votes: Sequence[Vote] = ()
+) -> None:
+    """A file that somebody has filled in is not written over. What the set has already, as a label
+    or as a vote, is not lost with the file."""
+    if output is None or not output.is_file() or not output.stat().st_size:
+        return
+    if output.suffix.lower() in (".html", ".htm", ".xml", ".md"):
+        return  # the page of a packet keeps its votes in the browser
+    judged = _read_judgments(output)
+    if judged is None:
+        raise UsageError(
+            "the file already exists and is not an empty packet",
+            where=str(output),
+            hint="Give another file name.",
+        )
+    known = _known_judgments(gold, votes)
+    ids = {same_text(query.text): query.id for query in gold.queries} if gold else {}
+    lost = len(judged.bad) + sum(_judgment_of_row(row, ids) not in known for row in judged.rows)
+    if lost:
+        raise UsageError(
+            f"the file has {counted(lost, 'judgment')} already"
+            + (" that the set does not have" if known else ""),
+            where=str(output),
+            hint="Import them with `assay gold merge`, or give another file name.",
+        )
+
+
+_GivenJudgment = tuple[str, str, int | None, str]
+
+
+def _known_judgments(gold: GoldSet | None, votes: Sequence[Vote]) -> set[_GivenJudgment]:
+    """The judgments with and without rationale: a format may have no place for it."""
+    rows = [*(gold.iter_judgments() if gold else ()), *votes]
+    return {
+        (row.query_id, row.doc_id, row.grade, wrote)
+        for row in rows
+        for wrote in ("", row.rationale.strip())
+    }
+
+
+def _judgment_of_row(row: Ballot, ids: dict[str, str]) -> _GivenJudgment:
+    query_id = ids.get(same_text(row.query), "") if row.query else row.query_id
+    return query_id, row.doc_id, row.grade, row.rationale
+
+
+def _read_judgments(path: Path) -> Ballots | None:
+    """The judgments in a ballot or gold set; None if the file is neither."""
+    try:
+        return read_ballots(path)
+    except InputError:
+        pass
+    try:
+        rows = formats.read_gold(path).iter_judgments()
+    except InputError:
+        return None
+    return Ballots(
+        rows=[
+            Ballot(
+                where=str(path),
+                query_id=row.query_id,
+                doc_id=row.doc_id,
+                grade=row.grade,
+                rationale=row.rationale.strip(),
+            )
+            for row in rows
+        ]
+    )

@@ -35,8 +35,7 @@ from assay.workbench.judging.session import (
     write_vote,
 )
 from assay.workbench.judging.set_edits import Flag, flags_of, notes_of
-from assay.workbench.project.cache import RecentValues
-from assay.workbench.project.service import Service, gold_path
+from assay.workbench.project.service import RecentValues, Service, gold_path
 from assay.workbench.searching.open_corpora import reader_of
 
 LATEST = timedelta(days=30)  # how long a page may hold a vote back while offline; taste

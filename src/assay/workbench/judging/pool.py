@@ -42,9 +42,9 @@ from assay.judging.pool import (
     write_pool,
 )
 from assay.judging.votes import read_votes
+from assay.workbench.judging.packets import spare_judgments
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.output_files import refuse_output, refuse_outputs
-from assay.workbench.project.overwrite_guard import spare_judgments
 from assay.workbench.project.service import Service
 from assay.workbench.review.suggestions import AskedPair, queue_pairs
 from assay.workbench.scoring.request import Progress, Say, ignore_message, show_no_progress

@@ -29,8 +29,8 @@ from assay.judging.labels import (
     list_disputes,
     opinion_line,
 )
+from assay.judging.pool import corpus_texts, stale_votes
 from assay.judging.received import MergeDefaults, merge_ballots
-from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
 from assay.workbench.judging.votes_to_labels import (

@@ -48,6 +48,7 @@ from assay.judging.pool import (
     Pool,
     PooledPair,
     pool_path,
+    pooled_corpus,
     read_pool,
     with_judges,
     with_pairs,
@@ -57,7 +58,6 @@ from assay.judging.votes import read_votes, refuse_long
 from assay.law.queries import normal_query
 from assay.telemetry.external_logs import ExternalLogs
 from assay.workbench.judging.pool import judged_now, known_ids
-from assay.workbench.judging.pool_documents import pooled_corpus
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.output_files import or_undone
 from assay.workbench.project.service import Service, gold_path

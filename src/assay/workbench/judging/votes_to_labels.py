@@ -37,7 +37,7 @@ from assay.judging.labels import (
     relabel,
     write_policy,
 )
-from assay.judging.pool import Pool, read_pool
+from assay.judging.pool import CorpusTexts, Pool, corpus_texts, read_pool, stale_votes
 from assay.judging.received import (
     MergeDefaults,
     MergedVotes,
@@ -47,7 +47,6 @@ from assay.judging.received import (
 )
 from assay.judging.spot_checks import Draw, read_samples
 from assay.judging.votes import votes_of_labels
-from assay.workbench.judging.pool_documents import CorpusTexts, corpus_texts, stale_votes
 from assay.workbench.judging.session import limits_under
 from assay.workbench.judging.vote_totals import uncounted
 

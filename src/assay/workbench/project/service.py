@@ -1,5 +1,5 @@
-"""Opening a project: its store, gold sets, configuration and workspace, for all other functions.
-And refusing a second server on another host.
+"""Opening a project: its store, gold sets, configuration and workspace, for all other functions;
+the caches of what is computed from runs and files; and refusing a second server on another host.
 
 File locks work between the processes of one machine, and not over a network disk. So a running
 server writes its host into the workspace."""
@@ -12,12 +12,13 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -35,6 +36,56 @@ from assay.workbench.project.config import CONFIG_NAME, Config, read_config
 
 if TYPE_CHECKING:
     from assay.store import Store
+
+
+# ── caches ────────────────────────────────────────────────────────────────────────────────────────
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class RecentValues(Generic[K, V]):
+    """The values of the `limit` keys used last. Safe for threads; two threads that ask for a new
+    key at the same time may both compute its value, which is the same."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key]
+
+    def of(self, key: K, find: Callable[[], V]) -> V:
+        """The cached value of a key, or else the result of `find`, which is then cached. An error
+        is not cached."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = find()
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self.limit:
+                self._values.popitem(last=False)
+        return value
+
+
+T = TypeVar("T")
+
+MAX_VALUES = 512  # values; comparisons of two runs are the largest
+_values = RecentValues[tuple[Hashable, ...], Any](MAX_VALUES)
+
+
+def compute_once(key: tuple[Hashable, ...], find: Callable[[], T]) -> T:
+    """The value of `find`, computed once for each key. The first part of a key names its kind."""
+    value: T = _values.of(key, find)
+    return value
 
 
 __all__ = ["NoStore", "Recording", "Service", "SetNotOpen", "gold_path", "open_service"]

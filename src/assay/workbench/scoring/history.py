@@ -25,9 +25,9 @@ from assay.reports.view import failed_musts
 from assay.store.records import ANSWERS as ANSWERS  # for pages
 from assay.store.records import RunRecord
 from assay.workbench.project.audit_trail import note
-from assay.workbench.project.cache import RecentValues
 from assay.workbench.project.config import Config, refuse_unlisted_engine
 from assay.workbench.project.service import (
+    RecentValues,
     Service,
     gold_path,
     read_gold,

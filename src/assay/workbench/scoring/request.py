@@ -256,8 +256,8 @@ def stale_count(dataset: Path) -> str:
     the corpus is not here to tell."""
     if not has_log(dataset):
         return ""
+    from assay.judging.pool import corpus_texts, stale_votes
     from assay.judging.votes import read_votes
-    from assay.workbench.judging.pool_documents import corpus_texts, stale_votes
 
     votes = read_votes(dataset)
     if not any(vote.document for vote in votes):

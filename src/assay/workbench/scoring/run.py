@@ -1,11 +1,13 @@
 """`assay run`: scoring every configured gold set with every configured engine, from the cache where
-nothing changed, checking every configured file of answers, and deciding the gates."""
+nothing changed, checking every configured file of answers, deciding the gates, and writing the
+comment on a pull request."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -26,6 +28,7 @@ from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.engine_table import EngineConfig
 from assay.engines.running import failed_process, quiet_of
+from assay.evaluation.comparison import Comparison, compare
 from assay.evaluation.gate_values import (
     ALIASES,
     LATENCY,
@@ -41,6 +44,7 @@ from assay.evaluation.measures import did_you_mean, parse_measure, parse_measure
 from assay.evaluation.receipts import measure_lines
 from assay.formats.results_json import read_results
 from assay.reports import render
+from assay.reports.markdown import CommentedRun, comment
 from assay.reports.view import GOLDEN_SLICES
 from assay.workbench.deciding.baseline import read_baseline
 from assay.workbench.project.config import (
@@ -542,3 +546,69 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+# ── the comment on a pull request ─────────────────────────────────────────────────────────────────
+
+
+KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # the class name of an error, which begins its message
+
+
+def write_comment(
+    target: Path,
+    outcomes: Sequence[Outcome],
+    checked: Sequence[CheckedFile],
+    config: Config,
+    *,
+    texts: bool = False,
+) -> None:
+    """Short enough to be read. With `texts`, the words of queries and answers too."""
+    pairs = [
+        CommentedRun(
+            gold=outcome.gold,
+            engine=outcome.engine,
+            results=outcome.results,
+            comparison=_against_baseline(outcome, config),
+            error=_public_error(outcome, texts),
+        )
+        for outcome in outcomes
+    ]
+    pairs += [
+        CommentedRun(
+            gold=each.name,
+            engine=each.system,
+            results=each.results,
+            error=_public_error(each, texts),
+        )
+        for each in checked
+    ]
+    write_atomic(target, comment(pairs, texts=texts).encode())
+
+
+def _public_error(outcome: Outcome | CheckedFile, texts: bool) -> str:
+    """The error of an engine without paths of this machine, and unless `texts`, without its
+    message, which may quote a query."""
+    error = outcome.error
+    if outcome.error_exit == EngineError.exit_code and not texts:
+        ours, _, more = error.partition(": ")
+        ours = ours.partition(" returned ")[0]
+        kind = KIND.match(more)
+        message = f"{ours}: {kind[0]}" if kind else ours
+        error = message if message == error else f"{message} (the output of assay run says more)"
+    home = workspace().resolve()
+    return error.replace(str(home), home.name).replace(f"{Path.cwd().resolve()}/", "")
+
+
+def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
+    results: Results | None = outcome.results
+    baseline = config.gold[outcome.gold].baseline
+    if results is None or not baseline:
+        return None
+    recorded = read_baseline(Path(baseline), golden=isinstance(results, GoldenResults))
+    if recorded is None:
+        return None
+    try:
+        # where the set changed, on the queries that both judge alike, as the pages do
+        return compare([recorded, results], ["baseline", outcome.engine], force=True)
+    except InputError:  # no query in common: the table says that the baseline is stale
+        return None

@@ -40,10 +40,9 @@ from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.judging.vote_totals import set_standing
 from assay.workbench.judging.votes_to_labels import count_new_votes
 from assay.workbench.project.audit_trail import note
-from assay.workbench.project.cache import compute_once
 from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
-from assay.workbench.project.service import Service, gold_path, stored_name
-from assay.workbench.scoring.engine_fit import refuse_other_documents
+from assay.workbench.project.service import Service, compute_once, gold_path, stored_name
+from assay.workbench.scoring.graded import refuse_other_documents
 from assay.workbench.scoring.history import StoredRun, latest_runs, run_records, store_run
 from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.run import gates_on
@@ -341,7 +340,7 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
 
 
 def _refuse_misfit(service: Service, gold: str, engine: str) -> None:
-    """Refuse a run that could measure nothing: see `engine_fit`."""
+    """Refuse a run that could measure nothing: see `refuse_other_documents`."""
     settings, path = engine_settings(service, engine), gold_path(service, gold)
     name = configured_name(service, stored_name(service, gold))
     refuse_unlisted_engine(service.config, name, engine)

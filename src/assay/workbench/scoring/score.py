@@ -17,8 +17,7 @@ from assay.core.results_file import encode, to_json
 from assay.gold.rows import has_log
 from assay.workbench.deciding.baseline import change_from_baseline, read_baseline, stale_reason
 from assay.workbench.project.output_files import refuse_output
-from assay.workbench.scoring.engine_fit import refuse_other_documents
-from assay.workbench.scoring.graded import score_graded
+from assay.workbench.scoring.graded import refuse_other_documents, score_graded
 from assay.workbench.scoring.request import (
     Progress,
     Say,

@@ -25,7 +25,7 @@ from assay.law.he import law_key
 from assay.law.matching import normal_laws
 from assay.law.parse import parse
 from assay.law.versions import NOT_YET, SUPERSEDED, normal_date
-from assay.workbench.project.cache import RecentValues
+from assay.workbench.project.service import RecentValues
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
