@@ -45,9 +45,7 @@ OTHER_CASES = "from_other_cases"  # in the log: labels that only another case's 
 class Evidence(Protocol):
     """The source of bootstrapped rows: the logs of a store, or the team's own tables."""
 
-    def support(
-        self, *, min_score: int, since: datetime | None, corpora: Sequence[str]
-    ) -> list[Support]:
+    def support(self, *, min_score: int, since: datetime | None) -> list[Support]:
         """Count feedback by spelling and document."""
         ...
 
@@ -65,7 +63,6 @@ class BootstrapOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     min_support: int = 1
     since: datetime | None = None
-    corpora: tuple[str, ...] = ()
     min_grade: int = CITATION_SCORE
     click_rate: float = 0.3
     eta: float = ETA
@@ -149,7 +146,7 @@ def _plan(
     past = _QueryHistory(log)
     ids = past.issued | {row.key: row.id for row in gold_jsonl.rows(old)}
     groups = with_decided_documents(groups_of(evidence, options), ids, log.book.current())
-    lines = merge(old, groups, past.issued, past.rejected, options.corpora, queued=past.queued)
+    lines = merge(old, groups, past.issued, past.rejected, queued=past.queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
     outcome = BootstrapOutcome(
@@ -202,9 +199,7 @@ class _QueryHistory:
 
 def groups_of(evidence: Evidence, options: BootstrapOptions) -> list[QueryGroup]:
     """Queries with at least one relevant document, in a fixed order."""
-    found = evidence.support(
-        min_score=options.min_grade, since=options.since, corpora=options.corpora
-    )
+    found = evidence.support(min_score=options.min_grade, since=options.since)
     support = [_as_sign(row) for row in found]
     shown: Mapping[tuple[str, str, str], int] = {}
     if options.min_grade <= CLICK_SCORE:
@@ -336,7 +331,6 @@ def merge(
     groups: Sequence[QueryGroup],
     issued: Mapping[str, str],
     rejected: Iterable[str],
-    corpora: Sequence[str] = (),
     *,
     queued: Mapping[str, str] = EMPTY,
 ) -> list[Line]:
@@ -357,7 +351,7 @@ def merge(
     end = gold_jsonl.line_end(old)
     for line in old:
         row = line.row
-        if row is None or not line.is_bootstrap or (corpora and row.corpus not in corpora):
+        if row is None or not line.is_bootstrap:
             lines.append(line)
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:

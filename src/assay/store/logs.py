@@ -228,7 +228,6 @@ class Logs:
         *,
         min_score: int = CITATION_SCORE,
         since: datetime | None = None,
-        corpora: Sequence[str] = (),
     ) -> list[Support]:
         """Join feedback with the logs and count it by spelling and document.
 
@@ -261,8 +260,6 @@ class Logs:
             )
         if since is not None:
             query = query.where(search_logs.c.at >= since)
-        if corpora:
-            query = query.where(search_logs.c.corpus.in_(corpora))
         kept: dict[Any, Any] = {}  # one of equal values: a query has a row for each document
         return [
             Support(*(kept.setdefault(value, value) for value in row))

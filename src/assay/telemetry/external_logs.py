@@ -97,11 +97,7 @@ class ExternalLogs:
         self.without_search = 0  # of these, rows that belong to no search
 
     def support(
-        self,
-        *,
-        min_score: int = CITATION_SCORE,
-        since: datetime | None = None,
-        corpora: Sequence[str] = (),
+        self, *, min_score: int = CITATION_SCORE, since: datetime | None = None
     ) -> list[Support]:
         """Join feedback with the searches and count it by spelling and document."""
         self.read = self.without_search = 0
@@ -119,8 +115,7 @@ class ExternalLogs:
             if not used or (since is not None and (made is None or made < since)):
                 continue
             key = (_text(query), _text(corpus).strip(), _text(area), _text(doc_id), value)
-            if not corpora or key[1] in corpora:
-                searches.setdefault(key, set()).add(log_id)
+            searches.setdefault(key, set()).add(log_id)
         return [
             Support(
                 query=query,
