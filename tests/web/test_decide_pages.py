@@ -9,8 +9,11 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -32,7 +35,8 @@ from assay.workbench.judging.votes_to_labels import append_votes, recompute_labe
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import ScoreRequest, score
-from kit.runs import NOW, golden_set, graded_set, kept, served
+from kit.corpora import import_rows
+from kit.runs import NOW, bootstrapped, golden_set, graded_set, kept, served
 from kit.server import local_client
 
 DOCS = [f"d{n}" for n in range(10)]
@@ -788,6 +792,41 @@ def test_what_waits_for_all_and_what_waits_for_the_reader(store: Store, tmp_path
     page = client.get("/?lang=en").text
     assert "2 of them by you" in page
     assert 'data-n="2"' in page, "the pill at the top says the same"
+
+
+def test_every_change_shows_at_the_next_request(store: Store, tmp_path: Path) -> None:
+    path, rows = graded_set(tmp_path), tmp_path / "gold-set.jsonl"
+    write_pool(path, Pool(pairs=tuple(PooledPair(query_id="q0", doc_id=doc) for doc in "xy")))
+    opened = served(store, tmp_path, path)
+    service = replace(opened, gold_sets={"set": path, "gold-set": rows})
+    bootstrapped(service, ["first", "second"], NOW - timedelta(days=9))
+    client = local_client(service, "Ada")
+
+    def home() -> dict[str, Any]:
+        assert client.get("/").status_code == client.get("/runs").status_code == 200
+        found: dict[str, Any] = client.get("/api/overview").json()
+        return found
+
+    before = home()
+    assert (before["waiting"]["judge"], before["waiting"]["rows"], before["runs"]) == (2, 2, 0)
+    vote = {"id": str(uuid4()), "set": "set", "query_id": "q0", "doc_id": "x", "grade": 2}
+    assert client.post("/api/votes", json=vote | {"rationale": "On point."}).status_code == 200
+    assert home()["waiting"]["judge"] == 1
+    assert client.get("/api/judge").json()[0]["judged"] == 1
+    item = client.get("/api/review").json()["items"][0]["item"]["id"]
+    assert client.post(f"/api/review/{item}/approve", json={}).status_code == 200
+    assert home()["waiting"]["rows"] == 1
+    kept(service, path, "e", DOCS)
+    ran = home()
+    assert (ran["runs"], ran["sets"][0]["changed"]) == (1, False)
+    path.write_text(path.read_text().replace("gift 0", "edited by hand"))
+    assert home()["sets"][0]["changed"]
+    assert "edited by hand" in client.get("/judge/set/q0").text
+    import_rows(tmp_path, "imported", [{"id": "d1", "title": "One", "text": "One text."}])
+    assert "imported" in [engine["name"] for engine in home()["engines"]]
+    other = graded_set(tmp_path, name="other")
+    kept(service, other, "e", DOCS)
+    assert {line["gold"] for line in home()["verdicts"]} == {"set.json"}, "not of a set elsewhere"
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

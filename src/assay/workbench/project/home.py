@@ -34,7 +34,7 @@ from assay.workbench.project.health import figures
 from assay.workbench.project.service import Service, run_name
 from assay.workbench.review.queue import pending_items, stray_items
 from assay.workbench.scoring.history import latest_runs, read_ahead, run_records, stored_run
-from assay.workbench.searching.corpora import recent_corpora
+from assay.workbench.searching.corpora import readable_corpora
 
 RECENT = 8  # activities and verdicts shown: what fits beside the other cards
 OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
@@ -253,7 +253,7 @@ def _engine_lines(service: Service, records: Sequence[RunRecord]) -> list[Engine
             indexed=row.indexed,
             run=last(row.name),
         )
-        for row in recent_corpora(service.home)
+        for row in readable_corpora(service.home)
         if row.name not in configured
     ]
     named = {line.name for line in lines}

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -119,6 +120,13 @@ class Service:
     recorder: Recorder | None = None
     say: Callable[[str], None] = _ignore
     opens_files: bool = True  # whether a gold set may be named by its file: not by strangers
+
+    @cached_property
+    def run_names(self) -> dict[Path, list[str]]:
+        """The names under which runs on each gold set are stored, by its path: pages look them up
+        for every run, and a path takes long to resolve."""
+        paths = {*configured_sets(self.config).values(), *self.gold_sets.values()}
+        return {path: _run_names(self, path) for path in paths}
 
 
 @contextlib.contextmanager
@@ -296,6 +304,10 @@ def read_gold(service: Service, name: str) -> GoldSet:
 def run_names(service: Service, path: Path) -> list[str]:
     """The names under which runs on a set are stored: its name in assay.toml, and its path in the
     project from before it had one."""
+    return service.run_names.get(path) or _run_names(service, path)
+
+
+def _run_names(service: Service, path: Path) -> list[str]:
     place = path.resolve()
     names = [n for n, file in configured_sets(service.config).items() if file.resolve() == place]
     inside = place.is_relative_to(service.project)

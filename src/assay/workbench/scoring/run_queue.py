@@ -47,7 +47,7 @@ from assay.workbench.scoring.history import StoredRun, latest_runs, run_records,
 from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import score, verdict_on
-from assay.workbench.searching.corpora import recent_corpora
+from assay.workbench.searching.corpora import readable_corpora
 
 __all__ = ["RunChoices", "RunJob", "RunQueue", "choices", "engines_again"]
 
@@ -102,7 +102,7 @@ def choices(service: Service) -> RunChoices:
     return RunChoices(
         gold=[name for name, path in service.gold_sets.items() if not is_answer_set(path)],
         engines=engines,
-        corpora=[row.name for row in recent_corpora(service.home) if row.name not in engines],
+        corpora=[row.name for row in readable_corpora(service.home) if row.name not in engines],
     )
 
 
@@ -330,7 +330,7 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
     configured_engines = service.config.engines if service.config else {}
     if name in configured_engines:
         return configured_engines[name]
-    if any(row.name == name for row in recent_corpora(service.home)):
+    if any(row.name == name for row in readable_corpora(service.home)):
         return EngineConfig(engine=name)
     known = ", ".join([*choices(service).engines, *choices(service).corpora])
     raise InputError(
@@ -351,7 +351,7 @@ def _fits(service: Service, gold: str, engine: str) -> bool:
     """Found again when the set, its pool, the engine or the corpora are others: pages ask for it
     after every vote."""
     path = gold_path(service, gold)
-    corpora = tuple((row.name, row.documents) for row in recent_corpora(service.home))
+    corpora = tuple((row.name, row.documents) for row in readable_corpora(service.home))
     settings = msgspec.json.encode(engine_settings(service, engine))
     state = (stamp_of(path), stamp_of(pool_path(path)), settings, corpora)
 

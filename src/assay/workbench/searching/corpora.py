@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,24 +100,12 @@ def corpus_rows(home: Path | None = None) -> list[CorpusRow]:
     return rows
 
 
-CORPORA_SECONDS = 5.0  # how long pages show the list of corpora before it is read again
-_recent: dict[Path | None, tuple[float, list[CorpusRow]]] = {}
-_lock = threading.Lock()
-
-
-def recent_corpora(home: Path | None) -> list[CorpusRow]:
-    """The corpora of the workspace, for pages: the folder is read every few seconds."""
-    with _lock:
-        at, rows = _recent.get(home, (-CORPORA_SECONDS, []))
-    now = time.monotonic()
-    if now - at > CORPORA_SECONDS:
-        try:
-            rows = corpus_rows(home)
-        except (AssayError, OSError):  # `assay doctor` says what is wrong with it
-            rows = []
-        with _lock:
-            _recent[home] = now, rows
-    return rows
+def readable_corpora(home: Path | None) -> list[CorpusRow]:
+    """The corpora of the workspace, for pages; none where it cannot be read."""
+    try:
+        return corpus_rows(home)
+    except (AssayError, OSError):  # `assay doctor` says what is wrong with it
+        return []
 
 
 def corpus_manifest(name: str, home: Path | None = None) -> Manifest:
