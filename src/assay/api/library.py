@@ -23,7 +23,7 @@ from assay.workbench.searching.corpora import (
 )
 from assay.workbench.searching.filters import read_filters
 
-MOST_WARNINGS = 5  # of records that cannot be used
+MOST_WARNINGS = 5  # of records that cannot be used; taste
 __all__ = ["Citations", "Corpus", "Hits", "import_corpus", "open_corpus"]
 
 

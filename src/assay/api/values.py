@@ -290,7 +290,7 @@ def _shorten(value: object) -> str:
 # ── pictures and printed pages ────────────────────────────────────────────────────────────────────
 
 
-WIDTH = 100  # columns of a printed page
+WIDTH = 100  # columns of a printed page; taste
 
 
 class Picture:

@@ -177,7 +177,7 @@ def main() -> None:
         _unexpected(error)
 
 
-LONGEST = 2_000  # characters of a line of a complaint: an id that it repeats may be megabytes long
+LONGEST = 2_000  # characters of a line of an error: an id in it may be megabytes long; chosen
 
 
 def _clipped(text: str) -> str:

@@ -391,7 +391,7 @@ def perturb(
 # ── `assay gold init`, `add` and `pool` ───────────────────────────────────────────────────────────
 
 LOGS = "logs"
-LOGGED = 50  # queries taken from the search log, where nothing else is asked
+LOGGED = 50  # queries taken from the search log, where nothing else is asked; taste
 
 Corpus = Annotated[Path | None, typer.Option(help=f"Where the documents are: {CORPUS}.")]
 

@@ -334,7 +334,7 @@ def _show(figures: Backlog | None, external: dict[str, ExternalBacklog], *, json
 
 # ── `assay logs` ──────────────────────────────────────────────────────────────────────────────────
 
-LISTED = 50  # unresolved citations
+LISTED = 50  # unresolved citations; taste
 
 logs_app = typer.Typer(
     help="Search logs: import searches, feedback and decisions; delete old searches.",

@@ -15,7 +15,7 @@ from assay.gold.people import People
 from assay.gold.rows import RowChange
 from assay.gold.votes import EDITED, RULING, WITHDRAWN, VoteBook, VoteInMemory, vote_in_memory
 
-FORMAT = 1
+FORMAT = 1  # of the log; a change that older versions cannot read raises it
 
 # an id that a client makes for its act: the same act, sent again, changes nothing
 ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]

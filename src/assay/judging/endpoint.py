@@ -40,8 +40,8 @@ from assay.judging.machine import (
     api_key,
 )
 
-MOST_BYTES = 4 * 2**20  # of an answer; far more than any model writes
-BLOCK = 65_536
+MOST_BYTES = 4 * 2**20  # of an answer; chosen, far more than any model writes
+BLOCK = 65_536  # bytes that are read at a time; chosen
 SHOWN = 300  # characters of an error text of the endpoint; taste
 # statuses after which a later try may succeed: RFC 9110, and those of proxies in front
 TEMPORARY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))

@@ -210,7 +210,7 @@ def _without_effect(key: Key, query_text: str, rank: int) -> Pair:
 
 # ── the pairs to judge next ───────────────────────────────────────────────────────────────────────
 
-FLIP_SAMPLES = 8
+FLIP_SAMPLES = 8  # drawn rankings for each pair; chosen
 DIGITS = 12  # the last ones are not the same with every release of numpy
 
 

@@ -27,7 +27,7 @@ from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, pairs_to_
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import READ_FIELDS, document_fingerprint
 
-FORMAT = 1
+FORMAT = 1  # of the file; a change that older versions cannot read raises it
 SUMMARY = "[Summary, not the document's own words] "
 
 MAX_CELL = 30_000  # characters; a cell of a spreadsheet holds 32,767

@@ -108,7 +108,7 @@ def _even_judge_pairs(ranked: Sequence[str], count: int) -> list[JudgePair]:
 
 # ── the pool ──────────────────────────────────────────────────────────────────────────────────────
 
-FORMAT = 1
+FORMAT = 1  # of the file; a change that older versions cannot read raises it
 PEOPLE: tuple[VoteKind, ...] = ("human",)
 
 

@@ -26,7 +26,7 @@ from assay.gold.rows import sibling_path
 from assay.gold.votes import SAMPLE, Pair, by_pair, current
 
 LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
-LEVEL = 0.95
+LEVEL = 0.95  # the usual level of an interval
 METHOD = "Clopper-Pearson on the effective sample size (Korn and Graubard 1998)"
 
 

@@ -40,7 +40,7 @@ from assay.judging.votes import MIN_WORDS, stale
 
 SIMILAR = 0.8  # share of words or pieces of two nearly equal queries; taste
 PIECE = 4  # letters of a piece; taste
-MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
+MAX_BY_PIECES = 2000  # queries, chosen: with more, many share pieces, and words find most pairs
 
 
 class SimilarQueries(NamedTuple):

@@ -65,9 +65,9 @@ WRITING_HINTS = {
     "idempotentHint": True,
     "openWorldHint": False,
 }
-MOST_TEXT = 100_000  # characters of an argument
-MOST_QUOTED = 80  # characters of a wrong argument that an error repeats
-MOST_ERROR = 2_000  # characters of an error
+MOST_TEXT = 100_000  # characters of an argument; chosen
+MOST_QUOTED = 80  # characters of a wrong argument that an error repeats; taste
+MOST_ERROR = 2_000  # characters of an error; the promised length of an answer
 FILTERS = tuple(field.name for field in fields(SearchFilters))
 SURROGATES = re.compile("[\ud800-\udfff]")
 COMMANDS = re.compile(r"`|\bassay [a-z]|--[a-z]|assay\.toml|pip install")
@@ -250,7 +250,7 @@ def _callable_by_agents(
 
 Words = Callable[[AssayError], str]
 MARKDOWN = "text/markdown"
-MOST = 10  # documents of a prompt
+MOST = 10  # documents of a prompt; taste
 
 
 def offer(server: MCPServer[Any], service: Service, words: Words) -> None:

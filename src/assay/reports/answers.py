@@ -28,7 +28,7 @@ from assay.reports.words import Words
 
 HEADLINE = "faultless"  # the share of answers without a fault: every answer has a value
 NO_SPAN = (None, None)
-SHOWN = 30  # faults on a card; the results file has all
+SHOWN = 30  # faults on a card; the results file has all; taste
 TOTALS = ("answers", "refused", "citations", "citations_checked", "quotes", "figures")
 
 

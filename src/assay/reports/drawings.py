@@ -19,17 +19,18 @@ from assay.reports.numbers import decimal, signed
 
 BARS = 24  # of a histogram of latencies: taste
 BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing
-HISTOGRAM = 64  # pixels high
+HISTOGRAM = 64  # pixels high; taste
+# the usual percentiles of a latency, and sizes in pixels; taste
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-PICTURE_WIDTH, LABEL_WIDTH, MARK_WIDTH, PICTURE_ROW, PICTURE_TOP = 800, 190, 360, 30, 46  # pixels
+PICTURE_WIDTH, LABEL_WIDTH, MARK_WIDTH, PICTURE_ROW, PICTURE_TOP = 800, 190, 360, 30, 46
 PICTURE_COLOURS = {"dot": "#2563eb", "line": "#d4d4d8", "fg": "#18181b", "soft": "#71717a"}
 PICTURE_FONT = "font-family='system-ui,sans-serif' font-size='13' fill='#18181b'"
-LONGEST_NAME = 26  # characters of a name
+LONGEST_NAME = 26  # characters of a name; taste
 LINE_COLOURS = ("accent", "two", "one", "published", "bad", "zero")
 LINE_DASHES = ("", "6 4", "2 4", "10 4", "6 2 2 2", "3 3")
-LEFT, RIGHT, TOP, BOTTOM = 9.0, 97.0, 6.0, 86.0  # per cent of the drawing
-DODGE = 7  # pixels between the lines of a chart
-CHART_HEIGHT = 230  # pixels
+LEFT, RIGHT, TOP, BOTTOM = 9.0, 97.0, 6.0, 86.0  # per cent of the drawing; taste
+DODGE = 7  # pixels between the lines of a chart; taste
+CHART_HEIGHT = 230  # pixels; taste
 RANKED_ROW, RANKED_GAP = 96, 8  # pixels of a ranked document and the gap below, as in the CSS
 
 

@@ -344,7 +344,7 @@ def shown_texts(hit: FoundDocument) -> list[str]:
 
 
 SAME = 80  # letters in which a passage begins like the question that stands there already
-# a signal of the engine, what it says, and from where on it says some and much of it
+# a signal of the engine, what it says, and from where on it says some and much of it; chosen
 SIGNALS = {
     "full": ("words of the question stand in the text", 0.4, 0.8),
     "coverage": ("words of the question stand in the text", 0.4, 0.8),
@@ -506,7 +506,7 @@ def _not_asked_again(decision: Decision, limit: int) -> Iterator[RenderableType]
 
 # ── `assay engines` ───────────────────────────────────────────────────────────────────────────────
 
-SHOWN_ANSWER = 1_600  # characters
+SHOWN_ANSWER = 1_600  # characters; taste
 
 
 def trial(trial: Trial) -> RenderableType:
@@ -591,7 +591,7 @@ def _in_toml(value: object) -> str:
 
 # ── judging ───────────────────────────────────────────────────────────────────────────────────────
 
-SHOWN_PAIRS = 20  # disagreements, and labels that were found wrong
+SHOWN_PAIRS = 20  # disagreements, and labels that were found wrong; taste
 
 
 def disputes_page(disputes: Sequence[Dispute]) -> RenderableType:
@@ -667,7 +667,7 @@ def _rate(rate: ErrorRate) -> tuple[str, str]:
 
 # ── the project status, which `assay` alone prints ────────────────────────────────────────────────
 
-SHOWN_MEMBERS = 8  # names in a line
+SHOWN_MEMBERS = 8  # names in a line; taste
 STATUS = {"pass": "passed", "fail": "failed"}
 STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 

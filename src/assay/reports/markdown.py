@@ -36,8 +36,8 @@ from assay.reports.words import Words
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison, MovedQuery
 
-SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
-SHOWN_MOVED = 5  # of the queries that moved most
+SHOWN_PAIRS = 5  # of the judgments that would settle a verdict; taste
+SHOWN_MOVED = 5  # of the queries that moved most; taste
 
 Lines = Iterator[str]
 
@@ -440,9 +440,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
 
 
 MARK = "<!-- assay -->"
-BROKEN = 3  # queries
-DOCUMENTS = 3  # that entered or left the top of a query
-PAIRS = 5  # to judge
+BROKEN = 3  # queries; taste
+DOCUMENTS = 3  # that entered or left the top of a query; taste
+PAIRS = 5  # to judge; taste
 NAMES: dict[Status | None, str] = {
     "fail": "FAIL",
     "inconclusive": "INCONCLUSIVE",
@@ -464,7 +464,7 @@ STALE = {
 }
 WORST_FIRST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 DECIDING = ("ndcg@10", "pass_rate_total")
-LETTERS = 60  # of the text of a query
+LETTERS = 60  # of the text of a query; taste
 SOMEBODY = "that judge"
 
 

@@ -41,8 +41,8 @@ from assay.reports.words import Words
 
 # told where they are not 0
 COUNTS = ("n_missing", "n_failed", "n_negative", "n_unjudged", "n_extra", "duplicates", "ties")
-SHOWN_FAILURES = 20  # questions that failed
-SHOWN_PAIRS = 5  # judgments that would settle a verdict
+SHOWN_FAILURES = 20  # questions that failed; taste
+SHOWN_PAIRS = 5  # judgments that would settle a verdict; taste
 GOLDEN_ROWS = (*RATES, "avg_top1_score", "avg_latency_ms")
 MEAN_KEY = "mrr_at_k"  # a mean: it has an interval, and is no rate
 

@@ -21,8 +21,8 @@ from assay.reports.view import heading
 from assay.reports.wording import Sentences, answers, is_golden, powers
 from assay.reports.words import Words
 
-SHOWN_DOCUMENTS = 4  # that entered or left the top of a query
-DRAWING_WIDTH = 25  # characters of a drawn interval, from 0 to 1
+SHOWN_DOCUMENTS = 4  # that entered or left the top of a query; taste
+DRAWING_WIDTH = 25  # characters of a drawn interval, from 0 to 1; taste
 TREND_MARKS = {Kind.UP: "▲", Kind.DOWN: "▼", Kind.SET: "◆"}
 TREND_STYLES = {Kind.UP: "green", Kind.DOWN: "red", Kind.SET: "yellow"}
 TREND_RULE = (

@@ -21,11 +21,11 @@ from assay.reports.html import _MarkedWords, template_environment
 from assay.reports.numbers import Numbers, short
 from assay.reports.words import Words
 
-LISTED = 10  # settings on a terminal
+LISTED = 10  # settings on a terminal; taste
 WIDE = 5  # parameters that a table on a terminal has room for
 SHADES = " ░▒▓█"
-AXES = 8  # of the parallel view
-WIDTH, HEIGHT, MARGIN = 980, 200, 60  # of the parallel view
+AXES = 8  # of the parallel view; taste
+WIDTH, HEIGHT, MARGIN = 980, 200, 60  # of the parallel view; pixels; taste
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 MEASURED = ("mean", "difference", "unjudged", "p95_ms", "cost", "failed", "excluded")
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
     from assay.evaluation.golden.changes import GoldenChanges
 
-FEW = 10  # a slice with fewer queries is marked
+FEW = 10  # a slice with fewer queries is marked; chosen
 # The rates of a golden set, as pages and tables have them; Markdown has every figure.
 RATES = (
     "pass_rate_total",

@@ -62,9 +62,9 @@ ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
 PLAN = "assay plan"
 FIRST = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
-SHOWN_RISKS = 3  # queries that a warning names
+SHOWN_RISKS = 3  # queries that a warning names; taste
 FEWEST_QUERIES = 2  # that an interval takes
-SHOWN_MUSTS = 3  # failed questions that an answer names
+SHOWN_MUSTS = 3  # failed questions that an answer names; taste
 STATUSES: dict[ComparisonVerdict, Status] = {"better": "pass", "worse": "fail"}
 
 

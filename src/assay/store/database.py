@@ -47,8 +47,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
-BUSY_MILLIS = 10_000  # how long SQLite waits for a lock before it says that it is busy
-ROOM = 2**20  # bytes that a disk must have for a store to be opened
+BUSY_MILLIS = 10_000  # how long SQLite waits for a lock before it says that it is busy; chosen
+ROOM = 2**20  # bytes that a disk must have for a store to be opened; about what SQLite needs
 RETRY_SECONDS = 120.0  # how long a busy store is tried again; taste
 _FILE = "assay_file"  # of a connection: which file it has open
 # States of PostgreSQL.

@@ -16,6 +16,7 @@ JsonObject = dict[str, Any]  # a JSON object, kept as it was given
 # `score` is feedback that came with its score, as from a table of the user's own.
 FeedbackKind = Literal["citation", "vote", "click", "score"]
 
+# CITATION_SCORE is in the specification of telemetry; the others are chosen, in order of strength.
 CITATION_SCORE = 3  # a decision relied on it
 VOTE_SCORE = 2  # a person said it is right
 CLICK_SCORE = 1  # a person opened it

@@ -39,7 +39,7 @@ VISIT_COOKIE = "assay_visit"
 YEAR = 365 * 86_400  # seconds
 # headers of a proxy that signs people in, and how old its word may be, in seconds
 PROXY_USER, PROXY_TIME, PROXY_SIGNATURE = "x-assay-user", "x-assay-time", "x-assay-signature"
-PROXY_SECONDS = 60
+PROXY_SECONDS = 60  # chosen
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 

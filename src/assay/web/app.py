@@ -89,8 +89,8 @@ TABLES: tuple[list[AppRoute], ...] = (
     START_ROUTES,
 )
 
-SHORTEST = 16  # characters of a secret that is given from outside
-DIFFERENT = 8  # characters of such a secret that differ
+SHORTEST = 16  # characters of a secret that is given from outside; chosen
+DIFFERENT = 8  # characters of such a secret that differ; chosen
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _FORWARD = (_ALPHABET, "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ROWS = tuple(row[::way] for row in _FORWARD for way in (1, -1))
@@ -440,7 +440,7 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
 LogFormat = Literal["text", "json"]
 PROBES = ("/healthz", "/readyz")
 READY_SECONDS = 5.0  # in which the store must answer a probe; taste
-FRAMES = 8  # of a traceback
+FRAMES = 8  # of a traceback; taste
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ROOM = 2**20  # bytes that a disk must have free; SQLite needs about as much
 _requests = logging.getLogger("assay.requests")

@@ -103,7 +103,7 @@ from assay.workbench.scoring.report import compared_view
 from assay.workbench.scoring.run_queue import RunJob, RunQueue, choices, engines_again
 
 WORDS = ("judge", "decide")
-LINES = 6  # engines that are drawn in a chart
+LINES = 6  # engines that are drawn in a chart; taste
 
 
 def since(at: datetime, now: datetime) -> tuple[str, int]:
@@ -312,7 +312,7 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
     )
 
 
-LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
+LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away; taste
 
 # ── home ──────────────────────────────────────────────────────────────────────────────────────────
 

@@ -54,7 +54,7 @@ WORDS = ("judge",)
 AGREEMENT_WORDS = ("agreement", "judge")
 LISTED = 200  # disagreements on the page of a set; taste
 QUERIES = 50  # on one page of a set; taste
-PRECONDITION_FAILED = 412  # the judge has changed this vote in another window
+PRECONDITION_FAILED = 412  # the judge has changed this vote in another window; RFC 9110
 
 
 class SetParams(msgspec.Struct, frozen=True):

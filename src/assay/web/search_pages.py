@@ -23,7 +23,7 @@ from assay.workbench.searching.documents import DocumentPage
 from assay.workbench.searching.filters import Choice
 from assay.workbench.searching.search import Filters, NotHere, ResultPage, SearchRequest, Similar
 
-BAR_HEIGHT = 40  # of the drawing of years, in its own units
+BAR_HEIGHT = 40  # of the drawing of years, in its own units; taste
 MOST_BARS = 60  # that fit beside each other; taste
 
 

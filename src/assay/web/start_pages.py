@@ -20,8 +20,8 @@ from assay.workbench.project import start as way
 from assay.workbench.project.service import reopen_service
 from assay.workbench.scoring.engines import propose_table
 
-ENDS = 5.0  # seconds that a process may take to end after its step is done
-MOST_SHOWN = 20_000  # characters at the end of an output
+ENDS = 5.0  # seconds that a process may take to end after its step is done; chosen
+MOST_SHOWN = 20_000  # characters at the end of an output; taste
 # the pages that do a step as well, or show what came of it
 ALSO = {
     "votes": ("/judge", "/agreement"),

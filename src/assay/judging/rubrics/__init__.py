@@ -28,11 +28,11 @@ FPPC = "fppc-relevance-3"  # of sets in the format of the FPPC suite that name n
 FPPC_TOPICS = {"conflicts_of_interest", "campaign_finance"}  # in the taxonomy of that suite
 ENDING = ".toml"
 PROJECT_FILE = "assay.toml"
-VERSION_DIGITS = 12
+VERSION_DIGITS = 12  # of the hash that names a version; chosen
 
 Origin = Literal["beside the set", "project", "shipped"]
-MIN_GRADES, MAX_GRADES = 2, 10
-HIGHEST = 100  # the gain of a grade may be 2 to its power
+MIN_GRADES, MAX_GRADES = 2, 10  # chosen
+HIGHEST = 100  # chosen: the gain of a grade may be 2 to its power
 FOLDER = "translations"
 
 

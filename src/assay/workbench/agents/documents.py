@@ -42,14 +42,14 @@ from assay.workbench.searching.search import (
 FIRST_SEARCH = "It can be searched; the first search takes longer, since it builds the index."
 NEAREST = "These are only the nearest: say that there is no answer, or ask in other words."
 INTERNAL = ("addressed_to",)  # metadata that only looks a letter up
-SNIPPET = 400  # characters of a passage of a hit
-BEGINNING = 40  # characters by which the beginning of a text is recognized
-MOST_TITLE = 90  # characters of a title in a short answer
-USUAL = 4  # hits of a short answer
-NEAR = 2  # hits of a short answer where none answers
-MOST_ACTS = 10  # acts of a corpus
-MOST_NAMED = 20  # documents that a citation names
-MOMENTS, MOMENT = 12, 1_000  # other moments of a section, and characters of each
+SNIPPET = 400  # characters of a passage of a hit; taste
+BEGINNING = 40  # characters by which the beginning of a text is recognized; taste
+MOST_TITLE = 90  # characters of a title in a short answer; taste
+USUAL = 4  # hits of a short answer; taste
+NEAR = 2  # hits of a short answer where none answers; taste
+MOST_ACTS = 10  # acts of a corpus; taste
+MOST_NAMED = 20  # documents that a citation names; taste
+MOMENTS, MOMENT = 12, 1_000  # other moments of a section, and characters of each; taste
 CorpusName = Annotated[str, Meta(description="The name of a corpus, from list_corpora.")]
 
 

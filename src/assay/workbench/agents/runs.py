@@ -51,14 +51,14 @@ from assay.workbench.scoring.engines import engine_kinds
 from assay.workbench.scoring.history import stored_run
 
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
-LONGEST_QUERY = 200  # characters of a query in a list
-MOST = 50  # lines of a list that are considered
+LONGEST_QUERY = 200  # characters of a query in a list; taste
+MOST = 50  # lines of a list that are considered; taste
 MOST_RUNS = 8  # of a list: what fits in a short answer
-MOST_FAILED, MOST_FAILED_LISTED = 50, 10  # failed questions of a run, alone and in a list
-MOST_CHANGES, MOST_MOVED = 3, 3  # measures and queries of a comparison
-SHOWN = 20  # hits of an explanation
-MOST_MISSED = 5  # relevant documents outside the ranking
-MOST_KINDS = 6  # kinds of queries, the worst ones
+MOST_FAILED, MOST_FAILED_LISTED = 50, 10  # failed questions of a run, alone and in a list; taste
+MOST_CHANGES, MOST_MOVED = 3, 3  # measures and queries of a comparison; taste
+SHOWN = 20  # hits of an explanation; taste
+MOST_MISSED = 5  # relevant documents outside the ranking; taste
+MOST_KINDS = 6  # kinds of queries, the worst ones; taste
 RunId = Annotated[str, Meta(description="From run_evaluation or list_runs.")]
 
 

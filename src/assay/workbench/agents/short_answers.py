@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 LONGEST = 1_950  # characters of an answer where no limit is given
-LEAST = 60  # characters of a passage, however many share the room
-AROUND = 20  # characters that a passage takes beside its text: its name, quotes and dots
+LEAST = 60  # characters of a passage, however many share the room; taste
+AROUND = 20  # characters that a passage takes beside its text: its name, quotes and dots; chosen
 Limit = Annotated[
     int,
     Meta(

@@ -27,8 +27,8 @@ from assay.evaluation.planning import (
 from assay.evaluation.unjudged.verdict_stability import imputed_spread, is_closed
 from assay.formats.results_json import read_results
 
-POOL = 10  # results of each engine, where the measure has no cutoff
-OTHER_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)  # shown beside the one asked for
+POOL = 10  # results of each engine, where the measure has no cutoff; the usual depth
+OTHER_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1)  # shown beside the one asked for; taste
 
 
 def plan_from(

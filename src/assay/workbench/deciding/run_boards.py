@@ -69,7 +69,7 @@ __all__ = [
     "verdict_today",
 ]
 
-KNOWN = 4_000  # newest runs that boards and trends look at
+KNOWN = 4_000  # newest runs that boards and trends look at; chosen
 SHOWN = 60  # newest runs of a set that a chart draws: more cannot be told apart
 
 
@@ -285,7 +285,7 @@ def verdict_risk(
 Ship = Literal["yes", "no", "not_yet", "no_gates"]
 STATUSES: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
 WORST_FIRST = ("fail", "inconclusive", "pass")
-GATES_SHOWN = 4  # gates that are told in full
+GATES_SHOWN = 4  # gates that are told in full; taste
 
 
 class ShipAnswer(msgspec.Struct, frozen=True, kw_only=True):

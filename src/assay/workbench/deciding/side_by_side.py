@@ -26,9 +26,9 @@ __all__ = ["RankedDocument", "Ranking", "TwoRankings", "two_rankings"]
 
 DEPTH = 20  # ranks shown: as many as results keep by default
 WORDED = 8  # first ranks that show which words they share with the question, which takes longer
-EXCERPT = 240  # characters of a text: a few lines
+EXCERPT = 240  # characters of a text: a few lines; taste
 PARTS = ("question", "conclusion", "summary")  # fields of an opinion that are read first
-LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page; larger ones show ids alone
+LARGEST = 64 * 2**20  # bytes of a corpus file that a page reads, else it shows ids; chosen
 
 
 class RankedDocument(msgspec.Struct, frozen=True, kw_only=True):

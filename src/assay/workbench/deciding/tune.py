@@ -61,8 +61,8 @@ Answers = list[QueryResult]
 Ask = Callable[[Sequence[JsonObject], Sequence[Query]], Iterator[Answers]]  # by setting, in order
 PRIMARY = "nDCG@10"
 PASS_RATE = "pass_rate_total"
-HALVES = 2  # of the queries, for the studies of an adaptive search
-MOST_PAIRS = 1_000  # to judge next
+HALVES = 2  # of the queries, for the studies of an adaptive search; the fewest
+MOST_PAIRS = 1_000  # to judge next; chosen
 OUTPUTS: dict[str, Callable[[TuneReport, str], bytes | str]] = {
     ".html": lambda report, language: shown.page(shown.view(report, language)),
     ".csv": lambda report, language: shown.trials_csv(report),
@@ -70,7 +70,7 @@ OUTPUTS: dict[str, Callable[[TuneReport, str], bytes | str]] = {
     ".json": lambda report, language: encode(report),
 }
 RUNNING = "running.json"
-SECONDS = 1.0  # between two notes of how far a sweep is
+SECONDS = 1.0  # between two notes of how far a sweep is; taste
 
 
 class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from assay.workbench.scoring.history import run_records
 if TYPE_CHECKING:
     from assay.store import Store
 
-KNOWN = 2_000  # newest runs whose engines have a letter
+KNOWN = 2_000  # newest runs whose engines have a letter; chosen
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 KEPT_INPUTS = ("corpus", "gold", "dataset")  # of a receipt; others may be named after an engine
 

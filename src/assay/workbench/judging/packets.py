@@ -507,7 +507,7 @@ def _scale(rubric: Rubric) -> list[dict[str, object]]:
     ]
 
 
-STEPS = 9  # colours of a long scale, beside that of its lowest grade
+STEPS = 9  # colours of a long scale beside that of its lowest grade, as packet.css has
 
 
 def level(rubric: Rubric, grade: int) -> str:

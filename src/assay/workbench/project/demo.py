@@ -93,10 +93,10 @@ MARK = "demo.json"  # the folder is ours, and how far it is
 SET = Path("opinions.json")
 ENGLISH, FINNISH, HEBREW = "opinions", "saaristokuntalaki", "precedent_library"
 PART = "internal_decisions"  # what some rows of the Hebrew set are to be searched in
-SEARCHED, QUEUED, RAN_TWICE = 14, 9, (13, 1)  # days ago
+SEARCHED, QUEUED, RAN_TWICE = 14, 9, (13, 1)  # days ago; chosen
 ON_ENGLISH = ("words", "bm25", "assay")
 ON_OTHERS = (("saaristokunta", "assay-fi"), ("precedents", "bm25-he"), ("precedents", "assay-he"))
-SHOWN = 10  # results of a logged search
+SHOWN = 10  # results of a logged search; a page of results, chosen
 COPIED = (
     ("demo/assay.toml", CONFIG_NAME),
     ("en/my_engine.py", "my_engine.py"),

@@ -38,8 +38,8 @@ from assay.workbench.searching.corpora import readable_corpora
 
 RECENT = 8  # activities and verdicts shown: what fits beside the other cards
 OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
-TRAIL = 500  # newest entries of the audit trail that are searched for actions open to all
-LOOKED_AT = 2_000  # newest runs that are searched for the latest of every set and engine
+TRAIL = 500  # newest entries of the audit trail that are searched for actions open to all; chosen
+LOOKED_AT = 2_000  # newest runs that are searched for the latest of every set and engine; chosen
 
 Headline = Literal[
     "empty",

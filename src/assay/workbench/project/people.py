@@ -71,7 +71,7 @@ HINTS = {
 
 # ── passwords ─────────────────────────────────────────────────────────────────────────────────────
 
-MIN_PASSWORD, MAX_PASSWORD = 10, 1000
+MIN_PASSWORD, MAX_PASSWORD = 10, 1000  # characters; chosen
 
 
 def proper_password(password: str, name: str) -> str:
@@ -493,7 +493,7 @@ def server_secret(service: Service) -> bytes:
 
 BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800" + "".join(
     map(chr, range(0xFE00, 0xFE10))
-)  # letters and marks that leave nothing to see
+)  # letters and marks that leave nothing to see, by their entries in Unicode
 
 
 def _own_name(service: Service, name: str) -> str:

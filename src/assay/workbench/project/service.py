@@ -93,8 +93,8 @@ __all__ = ["NoStore", "Recording", "Service", "SetNotOpen", "gold_path", "open_s
 
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
-FIRST_LINES = 1000  # of a log, among which is the one that says whose it is
-DEPTH = 3  # levels of folders below the project that are searched for sets with a log
+FIRST_LINES = 1000  # of a log, among which is the one that says whose it is; chosen
+DEPTH = 3  # levels of folders below the project that are searched for sets with a log; chosen
 
 
 def _now() -> datetime:
@@ -342,7 +342,7 @@ def stored_name(service: Service, gold: str) -> str:
 
 
 SERVER_FILE = "server.json"
-BEAT_SECONDS = 20.0  # how often a server shows that it is alive
+BEAT_SECONDS = 20.0  # how often a server shows that it is alive; chosen
 GONE_SECONDS = 60.0  # without a sign of life for three beats, a server counts as stopped
 
 

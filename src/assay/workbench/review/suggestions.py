@@ -29,7 +29,7 @@ from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.queue import items, pending_items
 from assay.workbench.scoring.history import StoredRun, runs, stored_run
 
-LITTLE = 0.005  # of the uncertainty: smaller shares are shown as less than 1%
+LITTLE = 0.005  # of the uncertainty: smaller shares are shown as less than 1%; chosen
 FIRST_HITS = 10  # of a query without judgments: what nDCG@10 looks at
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
 LONGEST_NAME = 500  # characters, as in the search log (`MAX_NAME` in telemetry/records.py)

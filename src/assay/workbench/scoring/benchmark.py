@@ -35,8 +35,8 @@ from assay.workbench.scoring.score import score
 
 HASHES = "checksums.json"
 SPAN_DEPTHS = (1, 2, 4, 8, 16, 32, 64)  # as the paper of LegalBench-RAG has them
-BLOCK = 1 << 20
-TIMEOUT = 60.0  # seconds without a byte
+BLOCK = 1 << 20  # bytes of a download at a time; chosen
+TIMEOUT = 60.0  # seconds without a byte; chosen
 ANY = BenchmarkCard(title="a set of ir_datasets", home="https://ir-datasets.com", reader="irds")
 WITH_DOCUMENTS = ("bm25", "random", "assay")  # engines that read those of the benchmark
 

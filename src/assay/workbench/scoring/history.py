@@ -39,8 +39,8 @@ from assay.workbench.scoring.report import Explanation
 from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.score import score
 
-LOOKED_AT = 500  # newest runs that are searched for the name of an engine
-LONGEST_NAME = 80  # characters of the name of a run: one line of a page
+LOOKED_AT = 500  # newest runs that are searched for the name of an engine; chosen
+LONGEST_NAME = 80  # characters of the name of a run: one line of a page; taste
 READ = 32  # runs whose results stay in memory: those that one page looks at
 
 
@@ -202,7 +202,7 @@ def read_ahead(service: Service, run_ids: Iterable[str]) -> None:
 
 
 NAMED = "run.named"  # the action, in the audit trail
-NAMED_RUNS = 1_000  # newest names that are looked at
+NAMED_RUNS = 1_000  # newest names that are looked at; chosen
 
 
 def name_run(service: Service, run_id: str, name: str, *, by: str) -> str:

@@ -26,10 +26,10 @@ from assay.search import confidence
 from assay.search.confidence import ABSTAIN, Calibration, Evidence, Scale
 from assay.search.engine import Engine, Hits
 
-LEAST = 30  # questions with a known answer
-FOLDS = 5
-TOP = 10
-RIGHT_GRADE = 2  # the least grade of a hit that answers; 1 where no document of a set has it
+LEAST = 30  # questions with a known answer; chosen
+FOLDS = 5  # of the cross-validation; the usual number
+TOP = 10  # hits of a question; the usual depth
+RIGHT_GRADE = 2  # the least grade of a hit that answers, or 1 if no document has it; chosen
 Tick = Callable[[str, int, int], None]
 
 

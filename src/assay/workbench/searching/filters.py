@@ -35,7 +35,7 @@ LAW_KEYS = ("law", "law_id")
 STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citations of the law
 # A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for.
 NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#")
-SAMPLE = 20  # documents that the language is told from, where they do not state it
+SAMPLE = 20  # documents that the language is told from, where they do not state it; chosen
 # Chosen: what one server has in use at a time, and what fits on a page.
 KEPT_COLUMNS = 8  # corpora whose columns are kept in memory
 KEPT_MASKS = 64  # combinations of filters, for each corpus

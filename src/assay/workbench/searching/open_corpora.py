@@ -25,7 +25,7 @@ from assay.search.index import Tick
 from assay.workbench.searching.filters import Columns, Filters, Mask, columns_of, language_of
 
 KEPT = 8  # corpora that a server keeps open; chosen
-MOST_FOUND = 12  # documents that a judge may add one of
+MOST_FOUND = 12  # documents that a judge may add one of; taste
 Stamp = tuple[int, int, int]
 _WORDS = re.compile(r"\w+")
 

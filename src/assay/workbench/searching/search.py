@@ -54,7 +54,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
 
 
-# A signal of the engine, what it is called here, and from where on it says some and much.
+# A signal of the engine, what it is called here, and from where on it says some and much; chosen.
 SIGNALS = {
     "full": ("words", 0.4, 0.8),
     "coverage": ("words", 0.4, 0.8),
@@ -90,11 +90,11 @@ def reasons(document: FoundDocument) -> tuple[Reason, ...]:
 
 PAGE = 10  # results on a page; taste
 DEEPEST = 200  # results of a search, which the choices are counted over; taste
-LIKELY = 0.5  # from this score on, a document probably answers
+LIKELY = 0.5  # from this score on, a document probably answers; even odds
 MANY = 50  # results that seem to answer, from which on nobody believes it; taste
 MOST_STATUTES = 6  # statutes shown with a result; taste
 LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
-MOST_QUERY = 4_000  # characters of a question that an address carries
+MOST_QUERY = 4_000  # characters of a question that an address carries; chosen
 
 State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
 
