@@ -33,7 +33,7 @@ from assay.core.results import (
     GradedResults,
     MeasureLine,
 )
-from assay.evaluation import statistics, worst_case
+from assay.evaluation import statistics
 from assay.evaluation.gates import decide
 from assay.evaluation.leaderboard import leaderboard
 from assay.workbench.deciding.compare import compare_with_leaderboard
@@ -73,7 +73,7 @@ def subsets(values: Floats) -> tuple[Floats, Floats]:
 
 
 def gaffke(values: Floats) -> tuple[Floats, Floats]:
-    return worst_case.worst_case_bounds(values[:, :40], 0.95, worst_case.CHANGE)
+    return statistics.worst_case_bounds(values[:, :40], 0.95, statistics.CHANGE)
 
 
 METHODS: dict[str, Method] = {

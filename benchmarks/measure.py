@@ -173,8 +173,7 @@ def opinions(folder: Path) -> tuple[list[str], list[str]]:
 
 def search_assay(folder: Path) -> Callable[[], Any]:
     from assay.language.analysis import analyzer
-    from assay.search.lexical import count_terms
-    from assay.search.postings import bm25
+    from assay.search.lexical import bm25, count_terms
 
     texts, queries = opinions(folder)
     terms = analyzer("en").terms

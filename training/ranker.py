@@ -27,10 +27,10 @@ from scipy.optimize import minimize
 
 from assay.core.workspace import workspace
 from assay.engines.indexed import open_indexed
-from assay.search import document_questions, index, index_files, rerank_top
+from assay.search import document_questions, index, index_files, profile
 from assay.search.arrays import best_rows
 from assay.search.engine import Engine
-from assay.search.signals import soft_signals
+from assay.search.signals import features_of, soft_signals
 
 FOLDS = 6
 TOGETHER = 8  # new acts in one index
@@ -148,7 +148,7 @@ class Questions:
         first = [best_rows(signals[n], most) for n, most in CANDIDATES.items() if n in signals]
         rows = np.unique(np.concatenate(first))
         words = here.analyzer.words(question.text)
-        near = rerank_top.features_of(here, signals, question.text, words, rows)
+        near = features_of(here, signals, question.text, words, rows)
         known = {name: values[rows] for name, values in signals.items()} | near
         nothing = np.zeros(len(rows))
         return Asked(
@@ -295,7 +295,7 @@ def main() -> None:
             sys.stdout.write(f"without {name}: {left_out(asked, 'act', FOLDS, [name])}\n")
         return
     weights = fit(asked, args.without) / TEMPERATURE
-    file = Path(rerank_top.__file__).parent / "data" / "ranker.json"
+    file = Path(profile.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     known[encoder] = {
         name: round(float(weight), 3)

@@ -22,7 +22,7 @@ from ranker import TEMPERATURE, Asked, fit
 
 from assay.core.workspace import workspace
 from assay.engines.indexed import open_indexed
-from assay.search import ranker
+from assay.search import profile
 from assay.search.arrays import best_rows
 from assay.search.index import Index
 from assay.search.reports.features import report_signals, spread
@@ -96,7 +96,7 @@ def main() -> None:
     asked = [asked_of(here, e, engine.document) for e in entries if e.get("expected_any")]
     for way, number, (first, five) in left_out(here, asked):
         sys.stdout.write(f"{way}, report left out: {number}, {first:.3f} / {five:.3f}\n")
-    file = Path(ranker.__file__).parent / "data" / "ranker.json"
+    file = Path(profile.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     for way in ("figure", "text"):
         known[f"reports-{way}"] = {

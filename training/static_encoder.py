@@ -38,7 +38,7 @@ from assay.corpus import open_corpus
 from assay.language.analysis import Analyzer, analyzer
 from assay.language.finnish import without_dots
 from assay.search.document_questions import shipped
-from assay.search.static import places
+from assay.search.law_encoder import places
 from assay.search.thesaurus import thesaurus
 from assay.search.views import view_of
 

@@ -30,7 +30,7 @@ from ranker import Asked, fit
 from assay import read_gold
 from assay.core.types import Document, GoldSet
 from assay.core.workspace import workspace
-from assay.search import index, index_files, ranker
+from assay.search import index, index_files, profile
 from assay.search.arrays import best_rows
 from assay.search.signals import spread, stem_signals
 
@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--opinions", default="", help="the indexed corpus of opinions")
     parser.add_argument("--data", type=Path, help="where fppc/dataset-dev.json is")
     args = parser.parse_args()
-    file = Path(ranker.__file__).parent / "data" / "ranker.json"
+    file = Path(profile.__file__).parent / "data" / "ranker.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     if args.opinions:
         known["opinions"] |= fit_opinions(args.opinions, args.data)

@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation import statistics, worst_case
+from assay.evaluation import statistics
 
 changes = st.lists(st.integers(-10, 10), min_size=2, max_size=30).map(
     lambda xs: np.array(xs, float)[:, None] / 10
@@ -75,9 +75,9 @@ def test_raising_a_value_never_lowers_a_bound(
     raised = list(twentieths)
     raised[place] = data.draw(st.integers(twentieths[place], 20))
     columns = np.array([twentieths, raised], float).T / 20
-    for scale in (worst_case.SHARE, worst_case.CHANGE):
+    for scale in (statistics.SHARE, statistics.CHANGE):
         on_scale = columns * (scale[1] - scale[0]) + scale[0]
-        for before, after in worst_case.worst_case_bounds(on_scale, level, scale):
+        for before, after in statistics.worst_case_bounds(on_scale, level, scale):
             assert after >= before - 1e-8
 
 

@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from assay.answers import mentions, refusals, texts
+from assay.answers import check, mentions, texts
 from assay.core.redaction import without_password
 from assay.language import figures
 from assay.law.authorities import acts_named, authorities
@@ -35,7 +35,7 @@ READERS: dict[str, Reader] = {
     "values": figures.values_in,
     "quotations": mentions.find_quotes,
     "sentences": lambda text: mentions.sentence_ends(text, []),
-    "refusal": lambda text: refusals.refusal_in([text], cites=False),
+    "refusal": lambda text: check.refusal_in([text], cites=False),
     "fragments": texts.fragments,
     "nearest text": lambda text: texts.nearest_text(text, [("a", f"{text} b")]),
 }

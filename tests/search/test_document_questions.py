@@ -11,7 +11,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import Document, Locator
 from assay.corpus import import_corpus
-from assay.search import index, index_files, rerank_top
+from assay.search import index, index_files, signals
 from assay.search.document_questions import Written, asked_of, read_written, shipped
 from assay.search.signals import SoftQuestion, soft_signals
 from assay.workbench.searching import corpora
@@ -190,7 +190,7 @@ def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
 
     def worded(question: str, row: int) -> float:
         places = np.where(np.arange(len(made)) == row, 0, -1)
-        shares = rerank_top.shares_of(made, made.analyzer.words(question), places, 1, made.soft)
+        shares = signals.shares_of(made, made.analyzer.words(question), places, 1, made.soft)
         return float(sum(share[0] for share in shares.values())) / max(1, len(shares))
 
     row = made.row_of["3"]

@@ -15,8 +15,7 @@ from assay.corpus.letters import readable_part
 from assay.engines.indexed import index_corpus
 from assay.reports.listing import search_page, shown_texts
 from assay.search import index, snippets
-from assay.search.answers import FoundDocument, SearchAnswer
-from assay.search.hit_facts import HitFacts, written_by
+from assay.search.answers import FoundDocument, HitFacts, SearchAnswer, written_by
 from assay.workbench.searching import corpora
 
 

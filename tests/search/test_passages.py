@@ -15,8 +15,7 @@ from assay.corpus import open_corpus
 from assay.engines.indexed import index_folder
 from assay.language.analysis import English
 from assay.search import index, index_files, signals, snippets
-from assay.search.lexical import count_terms
-from assay.search.postings import bm25
+from assay.search.lexical import bm25, count_terms
 from assay.search.sentence_index import passages_of, sentence_spans, shown_texts
 
 QUESTIONS = (

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from assay.core.types import Document
 from assay.language.analysis import English
-from assay.search import index, postings
+from assay.search import index, lexical
 from assay.search.arrays import best_rows
-from assay.search.lexical import Bm25, TermCounter, count_terms, joined_counts
-from assay.search.postings import Inverter
+from assay.search.lexical import Bm25, Inverter, TermCounter, count_terms, joined_counts
 
 K1, B = 2.5, 0.9
 texts = st.lists(st.text("abcd  ", max_size=14), min_size=1, max_size=30)
@@ -36,8 +35,8 @@ def test_every_posting_has_the_weight_of_the_formula(
     drawn: list[str], size: int, span: int, is_spilled: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
-        patch.setattr(postings, "BLOCK_POSTINGS", 1)
-        patch.setattr(postings, "RANGE", span)
+        patch.setattr(lexical, "BLOCK_POSTINGS", 1)
+        patch.setattr(lexical, "RANGE", span)
         field, vocabulary = in_blocks(drawn, size, Path(folder) if is_spilled else None)
         counted = [Counter(text.split()) for text in drawn]
         lengths = np.array([sum(each.values()) for each in counted], float)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from assay.core.types import Document, Locator
-from assay.search import index, index_files, rerank_top
+from assay.search import index, index_files
 from assay.search.document_questions import Written, asked_of
 from assay.search.index import Index
+from assay.search.signals import look_closer
 
 RULE = "Valtuusto päättää hallintosäännöstä."
 ADDED = "Valtuusto päättää hallintosäännöstä vuosittain."
@@ -45,7 +46,7 @@ def act(*moments: str) -> Index:
 
 def ranked(made: Index, fused: Sequence[float], query: str, **signals: np.ndarray) -> list[str]:
     known = {"fused": np.array(fused), **signals}
-    rerank_top.look_closer(made, known, query, made.analyzer.words(query), None)
+    look_closer(made, known, query, made.analyzer.words(query), None)
     return [made.ids[row] for row in np.argsort(-known["fused"], kind="stable")]
 
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from assay.core.types import Document
 from assay.search import index, index_files
-from assay.search.engine import Engine
-from assay.search.known_item import work_named
-from assay.search.windows import SIZE, cut
+from assay.search.engine import Engine, work_named
+from assay.search.index import WINDOW_WORDS, cut
 
 FILLER = (
     "The committee met in spring and heard what the departments had to say about roads schools "
@@ -45,7 +44,9 @@ def test_windows_are_of_about_the_same_length_and_lose_no_word() -> None:
     words = [f"w{number}" for number in range(1_130)]
     windows = cut(" ".join(words))
     assert " ".join(windows).split() == words
-    assert {len(window.split()) for window in windows} <= set(range(SIZE - 20, SIZE + 20))
+    assert {len(window.split()) for window in windows} <= set(
+        range(WINDOW_WORDS - 20, WINDOW_WORDS + 20)
+    )
     assert cut("a short text") == ["a short text"]
 
 

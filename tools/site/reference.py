@@ -188,7 +188,7 @@ def configuration() -> str:
     from assay.evaluation.tuning.search_space import TuneTable
     from assay.judging.machine import Machine
     from assay.review.backlog import BacklogSource
-    from assay.telemetry.external_logs import LogsSource
+    from assay.telemetry.external_table import LogsSource
     from assay.workbench.project.config import AnswersConfig, GateConfig, GoldConfig
 
     parts = [

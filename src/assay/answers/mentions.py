@@ -11,10 +11,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from assay.language.detect import detect
-from assay.law.authorities import acts_named, authorities, case_start
+from assay.law.authorities import acts_named, authorities, case_start, numbered_acts, short_forms
 from assay.law.citation import Citation, Scheme
 from assay.law.parse import law_name, parse
-from assay.law.short_forms import numbered_acts, short_forms
 
 # ── quotations ────────────────────────────────────────────────────────────────────────────────────
 
@@ -150,7 +149,6 @@ _RANGE = re.compile(r"(\d{1,3})\s?[–-]\s?(\d{1,3})")
 # "[2017] UKSC 51 at [66]": a paragraph of the judgment
 _JUDGMENT = re.compile(r"\d\)?,?\s(?:\([A-Z]\w+\),?\s)?at\s$|\bparas?\.?\s$")
 _TO_NEXT = re.compile(r"\s?(?:[-–]|and)\s?")  # to the next paragraph of that judgment
-_YEAR_BEFORE = re.compile(r"\s[A-Z]")
 _UNREADABLE = re.compile(
     r"§+(?:\s?[?x_]+)?|\[(?:\?+|citation needed|source needed|lähde puuttuu|חסר מקור)\]"
 )

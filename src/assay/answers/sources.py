@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
-from assay.answers.records import Passage, Reason, because
+from assay.answers.readers import Passage, Reason, because
 from assay.answers.texts import letters_and_digits, stands_in
 from assay.core.errors import AssayError
 from assay.core.results import Exists, InForce, NameCheck, Pinpoint

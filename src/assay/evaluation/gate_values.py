@@ -38,8 +38,7 @@ from assay.evaluation.golden.changes import (
 )
 from assay.evaluation.golden.figures import FIGURES, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
-from assay.evaluation.statistics import Floats
-from assay.evaluation.worst_case import CHANGE, SHARE, worst_case_bounds
+from assay.evaluation.statistics import CHANGE, SHARE, Floats, worst_case_bounds
 
 SLICES = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 

@@ -8,7 +8,16 @@ citation, reporter or ECLI, preparatory works, treaties and the law of the Europ
 
 `acts_named` finds acts and instruments by name and year. Both read from an anchor that is quickly
 found (a year in brackets, a number with its reporter, the last word of a title) and walk back over
-at most a few words, so that their time grows with the length of the text alone."""
+at most a few words, so that their time grows with the length of the text alone.
+
+`short_forms` finds citations that only their context completes, `numbered_acts` acts by number or
+year. Answers are full of both; in a corpus the readers of each language would find too much.
+
+    (5:27.4)                     the act that was cited before by chapters
+    סעיף קטן (ב) · ס"ק (ג)(1)      the section that was cited before
+    ERA s. 104 · ss 139-141 ERA 1996 · reg 12(1)(b) · section 98ZA
+    kuntalaki (410/2015) · חוק המקרקעין, תשכ"ט-1969
+"""
 
 from __future__ import annotations
 
@@ -142,7 +151,6 @@ def authorities(text: str, language: str) -> Iterator[Citation]:
 
 # ── names of cases ────────────────────────────────────────────────────────────────────────────────
 
-_WORD_BACK = re.compile(r"\S+$")
 _SMALL = frozenset("of the and for de la du von van & ex parte on behalf in re re".split())
 _STOPS = frozenset(
     "In See Under The Per Cf Following Citing Compare Also But As And Unlike From Both Applying"
@@ -244,3 +252,66 @@ def _from_first_word(text: str, begin: int, at: int) -> int:
         if plain not in _LINKS and plain not in _NOT_TITLE and piece[0][0] != "(":
             return max(begin, piece.start() + (len(piece[0]) - len(piece[0].lstrip('*_“"‘'))))
     return at
+
+
+# ── short forms ───────────────────────────────────────────────────────────────────────────────────
+
+_NUMBER = r"\d{1,4}[A-Z]{0,3}(?![\w/]|[.:]\d)(?:\(\w{1,4}\))*"
+_ACT = r"[A-Z][A-Za-z&]{0,10}[A-Z]{1,6}(?:\s(?:19|20)\d\d)?(?!\w)"
+_FORMS = {
+    "en": re.compile(
+        rf"(?<![\w.§-])(?:(?P<act>{_ACT}),?\s)?(?:[Ss]s?\.?|[Ss]ections?|[Rr]egs?\.?|[Rr]egulations?)"
+        rf"\s?(?P<section>{_NUMBER})"
+        rf"(?:(?:,\s|\s?[-–]\s?|\s(?:and|or|to)\s)(?:{_NUMBER}|(?:\(\w{{1,4}}\))+))*"
+        rf"(?:\s(?:of\s(?:the\s)?)?(?P<code>{_ACT}))?"
+    ),
+    "fi": re.compile(
+        r"(?<=\()(?P<chapter>\d{1,2}):(?P<section>\d{1,2}(?:\s?[a-z])?)\.(?P<moment>\d{1,2})"
+        r"(?=[,;)])"
+    ),
+    "he": re.compile(
+        r"(?<![א-ת])[בלמשהכ]{0,2}(?:סעיף\s+קטן|סעיפים\s+קטנים|ס\"ק|ס״ק)\s+"
+        r"(?P<sub>\(\w{1,3}\)(?:\(\w{1,3}\))*)"
+    ),
+}
+
+
+def short_forms(text: str, language: str) -> Iterator[Citation]:
+    """Every citation of a text in the short forms of a language."""
+    for match in _FORMS[language].finditer(text) if language in _FORMS else ():
+        parts = {key: "".join(value.split()) for key, value in match.groupdict("").items()}
+        if language == "en":
+            parts["section"], _, sub = parts["section"].partition("(")
+            parts["sub"] = sub and f"({sub}"
+            parts["code"] = match["code"] or parts.pop("act")
+        yield Citation(
+            text=match[0],
+            start=match.start(),
+            end=match.end(),
+            kind="statute",
+            language=language,
+            normal=" ".join(match[0].split()),
+            parts={key: value for key, value in parts.items() if value and key != "act"},
+        )
+
+
+_FINNISH_ACT = re.compile(
+    r"(?<![\w-])[\w-]*(?:lak[i]\w{0,3}|lai\w{1,4}|asetu\w{1,6}|kaar\w{1,4})"
+    r"\s\((?P<id>\d{1,4}/\d{4})\)",
+    re.IGNORECASE,
+)
+_HEBREW_ACT = re.compile(
+    r"(?<![א-ת\"'])(?P<prefix>[ובלמשהכ]{0,2})(?P<name>(?:חוק|פקודת|תקנות|צו)(?:-יסוד:?)?\s"
+    r"(?:(?!\s[ובלמשהכ]{0,2}(?:חוק|פקודת|תקנות)\s)[^\n.;:?!\[\]·]){2,110}?"
+    r"(?:\s\[נוסח\s[א-ת]{3,5}\])?),?\s"
+    r"(?P<year>ה?תש[א-ת]{0,2}[\"״'׳]{1,2}[א-ת]\s?[-–־]\s?(?:19|20)\d\d)"
+)
+
+
+def numbered_acts(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """Acts that Finnish names with their number, and Hebrew with their year."""
+    for match in _FINNISH_ACT.finditer(text):
+        yield match[0].partition(" (")[0], match["id"], match.start(), match.end()
+    for match in _HEBREW_ACT.finditer(text):
+        start = match.start() + match["prefix"].startswith("ו")
+        yield match["name"].rstrip(" ,"), match["year"], start, match.end()

@@ -8,18 +8,44 @@ import msgspec
 
 from assay.core.results import rounded
 from assay.core.types import Document, Locator
+from assay.corpus.letters import readable_part
 from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import with_status_mark
 from assay.search.engine import Engine, Hits
-from assay.search.hit_facts import HitFacts, facts_of
+from assay.search.index import Index
 from assay.search.reports.cells import Cell, cell_of, located
-from assay.search.snippets import with_words
+from assay.search.snippets import Asked, best_of_field, with_words
 from assay.search.why import Why, less_likely, why_each
 
 Get = Callable[[str], Document]
 LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
 WEAK = 0.5  # the probability that the first hit is right, below which the match is called weak
+QUESTIONS = ("question", "question_synthetic")
+ANSWERS = ("conclusion", "conclusion_synthetic", "summary")
+LONGEST = 200  # characters of a question
+MOST_STATUTES = 4
+LIKE_IT = 0.2  # what a written question has in common with the one asked, to be shown
+# of the opinions of a commission: who wrote a letter of this type
+WRITERS = {
+    "advice_letter": "advice of the Commission's staff",
+    "informal_advice": "informal advice of the Commission's staff",
+    "opinion": "opinion of the Commission",
+}
+REQUEST = "a request letter to the Commission, not its advice"
+
+
+class HitFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`answer` is what the document concludes, `question` what it was asked; `answers` is a
+    question that was written for it and is like the one asked; `statutes` are those of its record,
+    `by` who wrote it. Empty where it does not say."""
+
+    answer: str = ""
+    question: str = ""
+    answers: str = ""
+    statutes: tuple[str, ...] = ()
+    date: str = ""
+    by: str = ""
 
 
 class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -170,3 +196,62 @@ def _cited_by_both(asked: set[str], document: Document) -> list[str]:
         return []
     cited = {citation.normal for text in document.citations for citation in parse(text)}
     return sorted(asked & cited)
+
+
+# ── facts of a hit ────────────────────────────────────────────────────────────────────────────────
+
+
+def facts_of(index: Index, asked: Asked, document: Document, cited: set[str]) -> HitFacts:
+    """`cited` are the citations of the question: statutes among them come first."""
+    fields, metadata = document.fields, document.metadata
+    answer = readable_part(document, *ANSWERS)
+    question = fields.get(readable_part(document, *QUESTIONS), "")
+    return HitFacts(
+        answer=best_of_field(index, asked, document, answer) if answer else "",
+        question=_cut(question),
+        answers=_like_it(index, asked, document),
+        statutes=_statutes(document, cited, f"{fields.get(answer, '')} {question}"),
+        date=str(metadata.get("date") or document.valid_from)[:10],
+        by=written_by(document),
+    )
+
+
+def _like_it(index: Index, asked: Asked, document: Document) -> str:
+    """The question written for a document that is most like the one asked, where it is like it."""
+    row = index.row_of.get(document.id)
+    if index.written is None or asked.likeness is None or row is None:
+        return ""
+    text, likeness = index.written.likest(asked.likeness, row)
+    return _cut(text) if likeness >= LIKE_IT else ""
+
+
+def written_by(document: Document) -> str:
+    """Who wrote it: a court or an author of its record; of letters, whether it is advice or asks
+    for it."""
+    metadata = document.metadata
+    if metadata.get("request") is True:
+        return REQUEST
+    for key in ("author", "court", "issued_by"):
+        if isinstance(metadata.get(key), str) and metadata[key]:
+            return str(metadata[key])
+    writer = WRITERS.get(str(metadata.get("type") or ""), "")
+    name = str(metadata.get("requestor_name") or "")
+    return f"{writer} to {name}" if writer and name and "opinion of" not in writer else writer
+
+
+def _statutes(document: Document, cited: set[str], said: str) -> tuple[str, ...]:
+    """Those that the question cites, then those that the answer or the question names."""
+    lists = {"government_code": "Gov. Code § ", "regulations": "Regulation "}
+    every = [
+        (f"{sign}{number}" not in cited, str(number) not in said, f"{sign}{number}")
+        for key, sign in lists.items()
+        if isinstance(numbers := document.metadata.get(key), list)
+        for number in numbers
+    ]
+    ordered = sorted(every, key=lambda one: one[:2])
+    return tuple(name for *_, name in ordered[:MOST_STATUTES])
+
+
+def _cut(text: str) -> str:
+    whole = " ".join(text.split())
+    return whole if len(whole) <= LONGEST else whole[:LONGEST].rsplit(" ", 1)[0] + " …"

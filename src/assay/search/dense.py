@@ -10,6 +10,7 @@ import json
 import os
 import urllib.request
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Protocol
@@ -19,7 +20,8 @@ import numpy as np
 from assay.core import plugins
 from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported, require_extra
-from assay.search.arrays import Floats, unit_rows
+from assay.search.arrays import Array, Floats, unit_rows
+from assay.search.reports.documents import Reported, pairs_in
 from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
@@ -32,8 +34,8 @@ SHIPPED = {
     "law-he-1": "assay.search.law_encoder:LawEncoder",
     "minilm-l6": "assay.search.dense:OnnxEncoder",
     "opinions-en-1": "assay.search.dense:OnnxEncoder",
-    "static-fi-1": "assay.search.static:StaticEncoder",
-    "static-he-1": "assay.search.static:StaticEncoder",
+    "static-fi-1": "assay.search.law_encoder:StaticEncoder",
+    "static-he-1": "assay.search.law_encoder:StaticEncoder",
 }
 ENCODERS = plugins.PluginKind(name="encoder", group="assay.encoders", built_in=SHIPPED)
 DIMENSIONS = 384  # of the three for English
@@ -201,3 +203,28 @@ def named_encoder(name: str) -> Encoder:
         )
     made: Encoder = plugins.load(ENCODERS, name)(name)
     return made
+
+
+# ── vectors of the prose of reports ───────────────────────────────────────────────────────────────
+
+LONGEST = 254  # words of a passage that are encoded
+
+
+@dataclass(frozen=True)
+class PassageVectors:
+    """The vectors of passages, and the row of the document of each."""
+
+    vectors: Floats
+    documents: Array
+
+
+def vectors_of_passages(reports: Sequence[Reported | None], encoder: str) -> PassageVectors:
+    passages = [
+        (Parts(texts=((passage, LONGEST),), most=LONGEST), row)
+        for row, report in enumerate(reports)
+        if report and report.body
+        for passage in pairs_in(report.body)
+    ]
+    texts = [text for text, _ in passages]
+    vectors = named_encoder(encoder).documents(texts, lambda number: None)
+    return PassageVectors(vectors, np.array([row for _, row in passages], np.int32))

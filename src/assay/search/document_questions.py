@@ -33,8 +33,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.search.arrays import TINY, Array, Floats, cosines, offsets_of
-from assay.search.lexical import Bm25, count_terms
-from assay.search.postings import bm25
+from assay.search.lexical import Bm25, bm25, count_terms
 
 K1 = 1.2
 B = 0.6

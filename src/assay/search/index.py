@@ -12,10 +12,18 @@ digest is the same. Analysis and encoding are nearly all of the work, so that a 
 little; postings are made anew, which is quick.
 
 `index_files` keeps an index on disk.
+
+Windows: long documents cut into stretches of about 200 words, each compared by itself.
+
+A long document says many things, and what answers a question is a small part of it. Counted whole,
+that part drowns, and an encoder reads only the beginning. So where many documents are long, each is
+also compared window by window, and its best window counts beside the whole (Callan 1994,
+"Passage-Level Evidence in Document Retrieval"). research/ranking.md has what it gives.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,21 +46,83 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
-from assay.search.act_names import by_act
-from assay.search.arrays import Array, Floats, offsets_of
-from assay.search.dense import named_encoder
+from assay.search.arrays import Array, Floats, cosines, offsets_of
+from assay.search.dense import PassageVectors, named_encoder, vectors_of_passages
 from assay.search.document_questions import Written, WrittenQuestions, asked_of
 from assay.search.encoding import encoded
-from assay.search.fuzzy_bm25 import Lookalikes, SoftView, lookalikes
-from assay.search.lexical import Bm25, Counts, TermCounter, joined_counts
-from assay.search.postings import Inverter
+from assay.search.fuzzy_bm25 import Lookalikes, SoftView, by_act, lookalikes
+from assay.search.lexical import Bm25, Counts, Inverter, TermCounter, joined_counts
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
 from assay.search.reports.cells import is_row
 from assay.search.reports.documents import Marked, Reported, page_texts
-from assay.search.reports.passages import PassageVectors, vectors_of_passages
 from assay.search.sentence_index import Passages, joined, passages_of, taken
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
-from assay.search.windows import LONG, SHARE, Windows, cut, later_parts
+
+WINDOW_WORDS = 200  # words
+MOST_WINDOWS = 60  # windows of one document; the last one has the rest
+LONG_TEXT = 2_000  # characters of a text that is long, about 300 words
+LONG_SHARE = 0.25  # of documents that are long, from which on a collection has windows
+WINDOW_TOKENS = 254  # of a window that the encoder reads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windows:
+    """`offsets`: of each document its first window; every document has one. `postings` are of terms
+    or n-grams, `counts` of words that look alike; `vectors` are those of every window but the first
+    of a document, which the document's own vector stands for."""
+
+    offsets: Array
+    postings: Bm25
+    counts: Counts | None = None
+    vectors: Floats | None = None
+
+    @cached_property
+    def view(self) -> SoftView:
+        assert self.counts is not None
+        return SoftView(self.counts)
+
+    @cached_property
+    def later(self) -> Array:
+        """The document of every window but the first of each."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets) - 1)
+
+    def best(self, values: Array) -> Array:
+        """Of each document the best of its windows."""
+        return np.asarray(np.maximum.reduceat(values, self.offsets[:-1]))
+
+    def nearest(self, own: Floats, query: Floats) -> Floats:
+        """The cosine of each document, by its own vector or by its best window."""
+        if self.vectors is None or not len(self.vectors):
+            return own
+        best = own.copy()
+        np.maximum.at(best, self.later, cosines(self.vectors, query))
+        return best
+
+
+def cut(text: str) -> list[str]:
+    """Windows of about the same length; a text that is not much longer than one is one."""
+    words = text.split()
+    count = min(MOST_WINDOWS, max(1, round(len(words) / WINDOW_WORDS)))
+    if count == 1:
+        return [text]
+    ends = [round(number * len(words) / count) for number in range(count + 1)]
+    return [" ".join(words[begin:end]) for begin, end in itertools.pairwise(ends)]
+
+
+def later_parts(view: View, texts: list[str]) -> list[Parts]:
+    """What the encoder reads of the windows after the first: the title and the window."""
+    return [
+        msgspec.structs.replace(
+            view.dense,
+            texts=((f"{view.title} {text}".strip(), WINDOW_TOKENS),),
+            most=WINDOW_TOKENS,
+            cited="",
+        )
+        for text in texts[1:]
+    ]
+
+
+# ── the index ─────────────────────────────────────────────────────────────────────────────────────
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 REPORT_VIEWS = ("label", "context", "body", "page", "subject")
@@ -265,7 +335,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
             view = view_of(document, dense=False)
             sample.append(f"{view.title} {view.body}"[:2_000])
         characters += body_length(document)
-        long += body_length(document) > LONG
+        long += body_length(document) > LONG_TEXT
         asked += any(document.fields.get(name) for name in ("question", "question_synthetic"))
         rows += is_row(document)
         size += 1
@@ -278,7 +348,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     profile = choose(
         language, characters / size, size, opinions=asked > size / 2, reports=rows > size / 4
     )
-    if profile.kind != ROWS and asked <= size / 2 and long >= SHARE * size:
+    if profile.kind != ROWS and asked <= size / 2 and long >= LONG_SHARE * size:
         profile = msgspec.structs.replace(profile, windows=True)
     return profile, size
 

@@ -28,14 +28,13 @@ from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
 from assay.search import document_questions
 from assay.search.arrays import Array, Floats
+from assay.search.dense import PassageVectors
 from assay.search.document_questions import WrittenQuestions
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, unseen
-from assay.search.index import GRAM_K1, Index, all_vectors, with_vectors
+from assay.search.index import GRAM_K1, Index, Windows, all_vectors, with_vectors
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, with_encoder
-from assay.search.reports.passages import PassageVectors
 from assay.search.sentence_index import Passages
-from assay.search.windows import Windows
 
 # Grows with what an index holds, with how texts are read into it and with the profile that is kept
 # in it: tests/search/test_same_bytes.py tells when. One of an older format opens, and whoever

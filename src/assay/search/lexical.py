@@ -7,19 +7,30 @@ the document's row, term by term. A query then adds up slices of one array by ro
 at memory speed, and no score is computed twice.
 
 `Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
-changed documents only. `Bm25` is the inverted side, which postings.py makes from it; the rows of a
+changed documents only. `Bm25` is the inverted side, which `Inverter` makes from it; the rows of a
 term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance
 Framework"), with log(1 + …) in the idf, which is never negative, and the mean length over the
 documents that have the field at all.
+
+`Inverter` goes from documents in order to postings by term, within bounded memory.
+
+Documents come in blocks. A block is sorted by term at once and, where a folder is given, written to
+it; what stays in memory of it is how often each of its terms occurs. When all blocks are there, the
+postings are laid out term by term, a range of terms at a time: every block gives its part of the
+range, in the order of blocks, so that the rows of a term ascend. This is the merge of an external
+sort (Heinz & Zobel 2003, "Efficient single-pass index construction for text databases"), with
+counting in the place of comparing. Memory depends on the size of a block and of a range, not on the
+collection.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -176,3 +187,193 @@ class Bm25:
 
     def postings(self, number: int) -> Array:
         return self.rows[self.starts[number] : self.starts[number + 1]]
+
+
+# ── from documents to postings ────────────────────────────────────────────────────────────────────
+
+BLOCK_POSTINGS = 4_000_000  # sorted at a time
+RANGE = 16_000_000  # postings that are laid out at a time
+SHIFT = np.uint64(32)
+LOW = np.uint64(2**32 - 1)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Postings sorted by term: `terms` are those it has, `counts` how many postings each, whose
+    rows and frequencies are arrays, or the files that hold them."""
+
+    terms: Array
+    counts: Array
+    rows: Array | Path
+    frequencies: Array | Path
+
+    def slice(self, first: int, last: int) -> tuple[Array, Array]:
+        return (
+            _part(self.rows, np.int32, first, last),
+            _part(self.frequencies, np.uint16, first, last),
+        )
+
+
+@dataclass
+class Inverter:
+    """Takes the counts of documents in the order of rows. `folder` is for blocks and for what comes
+    of them; without it everything stays in memory."""
+
+    folder: Path | None
+    name: str
+    documents: int = 0
+    _waiting: list[Counts] = field(default_factory=list)
+    _lengths: list[Array] = field(default_factory=list)
+    _blocks: list[_Block] = field(default_factory=list)
+
+    def add(self, counts: Counts) -> None:
+        """The next documents. Terms are numbers of the whole collection."""
+        self._waiting.append(counts)
+        if sum(len(each.terms) for each in self._waiting) >= BLOCK_POSTINGS:
+            self._sort()
+
+    def _sort(self) -> None:
+        """A block of what came since the last."""
+        if not self._waiting:
+            return
+        counts = joined_counts([], self._waiting)
+        self._waiting.clear()
+        size = counts.documents
+        row = np.repeat(np.arange(size, dtype=np.int32), np.diff(counts.offsets))
+        self._lengths.append(np.bincount(row, weights=counts.frequencies, minlength=size))
+        keys = (counts.terms.astype(np.uint64) << SHIFT) | np.arange(len(row), dtype=np.uint64)
+        keys.sort()
+        order = (keys & LOW).astype(np.int64)
+        terms = (keys >> SHIFT).astype(np.int32)
+        firsts = np.flatnonzero(np.r_[True, terms[1:] != terms[:-1]]) if len(terms) else order
+        block = _Block(
+            terms[firsts],
+            np.diff(np.r_[firsts, len(terms)]).astype(np.int64),
+            self._kept("rows", row[order] + np.int32(self.documents)),
+            self._kept("frequencies", counts.frequencies[order]),
+        )
+        self._blocks.append(block)
+        self.documents += size
+
+    def bm25(self, vocabulary: Sequence[str], *, k1: float, b: float) -> Bm25:
+        self._sort()
+        lengths = np.concatenate([np.empty(0), *self._lengths])
+        filled = lengths > 0
+        average = float(lengths[filled].mean()) if filled.any() else 1.0
+        holding = np.zeros(len(vocabulary), np.int64)
+        for block in self._blocks:
+            holding[block.terms] += block.counts
+        idf = np.log1p((int(filled.sum()) - holding + 0.5) / (holding + 0.5)).astype(np.float32)
+        norm = (k1 * (1 - b + b * lengths / average)).astype(np.float32)
+        rows = _Output(self._path("postings"), np.int32)
+        impacts = _Output(self._path("impacts"), np.float32)
+        for first, last in _ranges(holding):
+            merged, frequencies = self._merged(holding, first, last)
+            frequency = frequencies.astype(np.float32)
+            gain = np.repeat(idf[first:last], holding[first:last]) * frequency * np.float32(k1 + 1)
+            rows.append(merged)
+            impacts.append((gain / (frequency + norm[merged])).astype(np.float32))
+        self._forget()
+        return Bm25(
+            numbers={term: number for number, term in enumerate(vocabulary)},
+            starts=offsets_of(holding),
+            rows=rows.array(),
+            impacts=impacts.array(),
+            idf=idf,
+            documents=self.documents,
+            k1=k1,
+        )
+
+    def _merged(self, holding: Array, first: int, last: int) -> tuple[Array, Array]:
+        """The postings of the terms `first` to `last`, one term after the other."""
+        following = offsets_of(holding[first:last])
+        rows = np.empty(int(following[-1]), np.int32)
+        frequencies = np.empty(len(rows), np.uint16)
+        following = following[:-1].copy()  # where the next posting of each term goes
+        for block in self._blocks:
+            begin, end = np.searchsorted(block.terms, [first, last])
+            starts = offsets_of(block.counts[begin:end])
+            before = int(block.counts[:begin].sum())
+            own_rows, own = block.slice(before, before + int(starts[-1]))
+            terms = block.terms[begin:end] - first
+            counts = block.counts[begin:end]
+            places = np.repeat(following[terms] - starts[:-1], counts) + np.arange(len(own))
+            rows[places] = own_rows
+            frequencies[places] = own
+            following[terms] += counts
+        return rows, frequencies
+
+    def _path(self, what: str) -> Path | None:
+        return self.folder / f"{self.name}.{what}" if self.folder else None
+
+    def _kept(self, what: str, array: Array) -> Array | Path:
+        path = self._path(f"{len(self._blocks)}.{what}")
+        if path is None:
+            return array
+        array.tofile(path)
+        return path
+
+    def _forget(self) -> None:
+        for block in self._blocks:
+            for part in (block.rows, block.frequencies):
+                if isinstance(part, Path):
+                    part.unlink(missing_ok=True)
+        self._blocks.clear()
+
+
+class _Output:
+    """An array that is made piece by piece: in memory, or in a file as numpy writes them."""
+
+    def __init__(self, path: Path | None, dtype: type) -> None:
+        self._dtype = np.dtype(dtype)
+        self._path = path
+        self._pieces: list[Array] = [np.empty(0, dtype)]
+        self._bare = path.with_suffix(f"{path.suffix}.bare") if path else None
+        if self._bare:
+            self._bare.write_bytes(b"")
+
+    def append(self, piece: Array) -> None:
+        if self._bare is None:
+            self._pieces.append(piece)
+            return
+        with self._bare.open("ab") as stream:
+            piece.tofile(stream)
+
+    def array(self) -> Array:
+        if self._bare is None or self._path is None:
+            return np.concatenate(self._pieces)
+        size = self._bare.stat().st_size // self._dtype.itemsize
+        path = self._path.with_name(f"{self._path.name}.npy")
+        with path.open("wb") as stream, self._bare.open("rb") as bare:
+            header = {"descr": self._dtype.str, "fortran_order": False, "shape": (size,)}
+            np.lib.format.write_array_header_1_0(stream, header)
+            while piece := bare.read(2**24):
+                stream.write(piece)
+        self._bare.unlink()
+        made: Array = np.load(path, mmap_mode="r" if size else None, allow_pickle=False)
+        return made
+
+
+def _part(held: Array | Path, dtype: type, first: int, last: int) -> Array:
+    if isinstance(held, Path):
+        width = np.dtype(dtype).itemsize
+        return np.fromfile(held, dtype, last - first, offset=first * width)
+    return held[first:last]
+
+
+def _ranges(holding: Array) -> Iterator[tuple[int, int]]:
+    """Terms from … to …, with about as many postings each."""
+    ends = np.cumsum(holding)
+    first = 0
+    while first < len(holding):
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + RANGE, side="right")))
+        yield first, last
+        first = last
+
+
+def bm25(counts: Counts, *, k1: float, b: float) -> Bm25:
+    """The inverted side of counts, in memory."""
+    inverter = Inverter(None, "")
+    inverter.add(counts)
+    return inverter.bm25(counts.vocabulary, k1=k1, b=b)

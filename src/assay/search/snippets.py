@@ -20,8 +20,8 @@ import numpy as np
 from assay.core.types import Document
 from assay.language import finnish, hebrew
 from assay.language.questions import is_filler
-from assay.search.act_names import ALIKE, alike, nearly
 from assay.search.arrays import Array, Floats
+from assay.search.fuzzy_bm25 import ALIKE, alike, nearly
 from assay.search.index import Index, question_terms
 from assay.search.sentence_index import (
     END,

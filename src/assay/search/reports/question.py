@@ -18,7 +18,7 @@ from assay.language.towns import former_in, is_governed, is_town, towns_in
 from assay.search.dense import named_encoder
 from assay.search.fuzzy_bm25 import Similar
 from assay.search.index import Index
-from assay.search.law_encoder import LawEncoder
+from assay.search.law_encoder import LawEncoder, StaticEncoder
 from assay.search.reports.cells import (
     BUDGET,
     GROUP,
@@ -28,7 +28,6 @@ from assay.search.reports.cells import (
     is_verb_of_kind,
     kinds_asked,
 )
-from assay.search.static import StaticEncoder
 
 MAX_WORDS = 60
 MAX_READINGS = 6

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from assay.answers.records import LONGEST
+from assay.answers.readers import LONGEST
 from assay.core.errors import InputError, NotHere
 from assay.core.types import Document, JsonObject, Locator
 from assay.corpus.citations import OLDER, imported_by_older
 from assay.corpus.disk import list_corpora as corpus_names
 from assay.law.citing import citation_of
 from assay.reports.wording import hit_reasons_in_words
-from assay.search.hit_facts import HitFacts
+from assay.search.answers import HitFacts
 from assay.search.reports.cells import Cell
 from assay.workbench.agents.short_answers import (
     Limit,

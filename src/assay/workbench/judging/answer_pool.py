@@ -22,8 +22,7 @@ import msgspec
 from assay import formats
 from assay.answers.check import FAULTS
 from assay.answers.mentions import sentence_ends
-from assay.answers.readers import read_answers
-from assay.answers.records import Answer
+from assay.answers.readers import Answer, read_answers
 from assay.core.errors import InputError, UsageError
 from assay.core.files import iter_json_lines, read_json, refuse_unwritable, sha256_of, write_atomic
 from assay.core.results import AnswerEntry, AnswerNote, AnswerResults, CitationFinding

@@ -49,7 +49,7 @@ from assay.judging.validate import (
 from assay.judging.votes import read_votes
 from assay.law.matching import known_document
 from assay.review.bootstrap import BootstrapOptions, BootstrapOutcome, Evidence, bootstrap
-from assay.telemetry.external_logs import ExternalLogs
+from assay.telemetry.external_table import ExternalLogs
 from assay.telemetry.records import days_before
 from assay.workbench.judging.packets import spare_judgments
 from assay.workbench.judging.set_edits import now_in_utc, rubric_by_id

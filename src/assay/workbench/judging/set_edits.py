@@ -56,7 +56,7 @@ from assay.judging.pool import (
 )
 from assay.judging.votes import read_votes, refuse_long
 from assay.law.queries import normal_query
-from assay.telemetry.external_logs import ExternalLogs
+from assay.telemetry.external_table import ExternalLogs
 from assay.workbench.judging.pool import judged_now, known_ids
 from assay.workbench.judging.session import open_session
 from assay.workbench.project.output_files import or_undone

@@ -22,8 +22,8 @@ from assay.judging import machine
 from assay.judging.machine import Machine
 from assay.review import backlog as review_backlog
 from assay.review.backlog import BacklogSource
-from assay.telemetry import external_logs
-from assay.telemetry.external_logs import LogsSource
+from assay.telemetry import external_table
+from assay.telemetry.external_table import LogsSource
 
 CONFIG_NAME = "assay.toml"
 FILE_NAME = re.compile(
@@ -97,7 +97,7 @@ def read_config(path: Path) -> Config:
         message, hint = _explain_error(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
     folder = path.resolve().parent
-    logs = external_logs.with_absolute_path(file.logs, folder) if file.logs is not None else None
+    logs = external_table.with_absolute_path(file.logs, folder) if file.logs is not None else None
     config = Config(
         gold={name: _with_absolute_paths(gold, folder) for name, gold in file.gold.items()},
         engines=read_tables(file.engines, path),
@@ -118,9 +118,9 @@ def read_config(path: Path) -> Config:
     _check_names(config, path)
     _check_judges(config, path)
     _check_backlogs(file.backlog, path)
-    key, wrong = external_logs.source_mistake(file.logs) if file.logs is not None else ("", "")
+    key, wrong = external_table.source_mistake(file.logs) if file.logs is not None else ("", "")
     if wrong:
-        raise InputError(wrong, where=f"{path}: logs.{key}", hint=external_logs.HINT)
+        raise InputError(wrong, where=f"{path}: logs.{key}", hint=external_table.LOGS_HINT)
     return config
 
 

@@ -17,7 +17,7 @@ from assay.corpus.disk import Corpus, open_corpus, open_path
 from assay.corpus.lookup import corpus_named
 from assay.law.citation import Citation
 from assay.store.records import CaseCounts, Decision, PurgeCounts, SearchLog
-from assay.telemetry.external_logs import ExternalLogs
+from assay.telemetry.external_table import ExternalLogs
 from assay.telemetry.records import (
     FEEDBACK_NAMES,
     Redaction,

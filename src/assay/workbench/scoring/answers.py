@@ -21,8 +21,7 @@ from assay.answers.measures import (
     summarize_answers,
     unchecked_of,
 )
-from assay.answers.readers import answer_of, read_answers
-from assay.answers.records import Answer, Passage
+from assay.answers.readers import Answer, Passage, answer_of, read_answers
 from assay.answers.sources import Sources, is_day
 from assay.core.errors import InputError, UsageError
 from assay.core.files import refuse_unwritable, sha256_of, write_atomic

@@ -21,9 +21,8 @@ from assay.language.detect import detect
 from assay.law.versions import ACT_ALONE, with_status_mark
 from assay.law.versions import IN_FORCE as IN_FORCE
 from assay.reports.wording import words_note
+from assay.search.answers import ANSWERS, QUESTIONS, found_documents, is_weak, note_of, nowhere
 from assay.search.answers import FoundDocument as FoundDocument
-from assay.search.answers import found_documents, is_weak, note_of, nowhere
-from assay.search.hit_facts import ANSWERS, QUESTIONS
 from assay.search.snippets import ROOM
 from assay.search.why import Why, less_likely
 from assay.workbench.project.service import Service
