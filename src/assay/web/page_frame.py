@@ -92,14 +92,20 @@ class ProjectSight(NamedTuple):
         return self.blind and self.left is not None and self.left.hides(gold, query_id)
 
 
+def left_to_judge(request: Request) -> tuple[OpenPairs | None, bool]:
+    """The documents that the user has left to judge, and whether engines are hidden until then."""
+    user = visitor_of(request)
+    if user is None or not user.name or user.role == "reader":
+        return None, False
+    left = open_pairs(service_of(request), user.name)
+    return left, left is not None and user.role == "judge"
+
+
 def sight(request: Request, *runs: str) -> ProjectSight:
     """The project without what a judge must not know while judging. Chairs and admins decide, and
     whoever works alone is one of them: they see everything, and pages say what that means. Of the
     runs that a page compares, the engines are A and B."""
-    service, user = service_of(request), visitor_of(request)
-    judges = user is not None and bool(user.name) and user.role != "reader"
-    left = open_pairs(service, user.name) if user is not None and judges else None
-    is_blind = left is not None and user is not None and user.role == "judge"
+    service, (left, is_blind) = service_of(request), left_to_judge(request)
     request.state.sight = found = ProjectSight(
         without_names(service, runs) if is_blind else service, left, is_blind
     )

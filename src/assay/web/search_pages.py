@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
 from urllib.parse import quote, urlencode
@@ -15,7 +15,15 @@ from starlette.responses import Response
 from assay.core.errors import InputError
 from assay.reports.wording import hit_reasons_in_words
 from assay.web.access import GET, AppRoute, Refusal, page_and_call
-from assay.web.page_frame import is_api, json, language_for, page, query, service_of, sight
+from assay.web.page_frame import (
+    is_api,
+    json,
+    language_for,
+    left_to_judge,
+    page,
+    query,
+    service_of,
+)
 from assay.workbench.searching import documents as reading
 from assay.workbench.searching import search as searching
 from assay.workbench.searching.corpora import corpus_rows
@@ -42,8 +50,20 @@ def doc_address(corpus: str, doc_id: str, query: str = "") -> str:
 
 def search_address(**asked: object) -> str:
     """The page of a search: what is empty is left out."""
-    given = {name: str(value) for name, value in asked.items() if value not in ("", None)}
-    return f"/search?{urlencode(given)}" if given else "/search"
+    return _joined(_encoded(asked))
+
+
+def _encoded(fields: Mapping[str, object]) -> dict[str, str]:
+    """Each field as it is in an address; an empty one is empty."""
+    return {
+        name: "" if value in ("", None) else urlencode({name: str(value)})
+        for name, value in fields.items()
+    }
+
+
+def _joined(encoded: Mapping[str, str]) -> str:
+    given = "&".join(filter(None, encoded.values()))
+    return f"/search?{given}" if given else "/search"
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +153,7 @@ def _or_missing(endpoint: Endpoint) -> Endpoint:
 
 def search(request: Request) -> Response:
     given = query(request, SearchQuery)
-    service, left, blind = sight(request)
+    service, (left, blind) = service_of(request), left_to_judge(request)
     if blind and left is not None and left.asks(given.q):
         raise Refusal(403, "blind_search")
     if is_api(request):
@@ -170,8 +190,10 @@ def search(request: Request) -> Response:
 
 
 def _change_search(parameters: SearchQuery) -> Callable[..., str]:
-    """The address of the same search with something changed."""
-    return lambda **changed: search_address(**(msgspec.structs.asdict(parameters) | changed))
+    """The address of the same search with something changed: a page has about a hundred, so the
+    rest is encoded once."""
+    kept = _encoded(msgspec.structs.asdict(parameters))
+    return lambda **changed: _joined(kept | _encoded(changed))
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
