@@ -310,7 +310,11 @@ def test_what_begins_in_2032_is_not_in_force_today(agent: ToolClient) -> None:
         (True, "", ""),
         (None, "The match is weak.", "The match is weak."),
         (False, "", "Nothing in this corpus answers"),
-        (False, "No report of Oulu is here.", "No report of Oulu is here. These are only the near"),
+        (
+            False,
+            "There is no report of Oulu here.",
+            "There is no report of Oulu here. These are only the near",
+        ),
     ],
 )
 def test_the_hits_of_a_question_without_an_answer_are_called_the_nearest(

@@ -232,7 +232,7 @@ def test_a_lake_with_the_name_of_a_town(engine: Engine) -> None:
 
 def test_it_is_said_that_a_town_has_no_report(home: Path) -> None:
     answer = search("reports", "Mikä oli Kurikan vuosikate 2024?", home=home)
-    assert answer.note == "No report of Kurikka is here; here are Kauhava, Lapua."
+    assert answer.note == "There is no report of Kurikka here, only of Kauhava, Lapua."
     assert not search("reports", "Mikä oli Lapuan vuosikate vuonna 2031?", home=home).note
     assert not search("reports", "Mikä oli Lapuan vuosikate?", home=home).note
 

@@ -71,7 +71,13 @@ def sample(place: Path) -> Iterator[tuple[httpx.Client, str]]:
 
 def test_it_says_what_it_does_and_what_to_try(sample: tuple[httpx.Client, str]) -> None:
     client, said = sample
-    for words in ("importing and indexing", "pooling", "judges vote", "assay-demo/", "invented"):
+    for words in (
+        "importing and indexing",
+        "pooling",
+        "invented judges",
+        "assay-demo/",
+        "invented",
+    ):
         assert words in said
     tried = re.findall(rf"{client.base_url}\S*[^\s:;,]", said)
     assert len(tried) >= 4

@@ -204,7 +204,7 @@ def doctor(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
+    """Check the environment, extras, store, corpora and indexes, engines and gold sets, on one
     screen."""
     from assay.reports import listing
     from assay.workbench.project.health import examine, repair_project
@@ -281,8 +281,9 @@ def restore(
 TRY = (
     "1. Search: {}search?q=may+a+council+member+accept+concert+tickets",
     "2. Judge, one key per document: {}judge/opinions",
-    "3. Decide: rule where judges disagree, {}agreement/opinions; approve rows, {}review; "
-    "and say which engine may ship, {}runs",
+    "3. Decide: rule where judges disagree: {}agreement/opinions",
+    "   approve rows: {}review",
+    "   see which engine may ship: {}runs",
 )
 
 
@@ -320,7 +321,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Score engines on the bundled sample of advisory opinions, and say what to try next. With
-    --serve, open the workbench on a sample project: three corpora, two made-up judges, runs on
+    --serve, open the workbench on a sample project: three corpora, two invented judges, runs on
     four days."""
     if copy_to is not None:
         _copy(copy_to)
@@ -379,7 +380,7 @@ def _show_bad_answer() -> None:
 def _copy(folder: Path) -> None:
     from assay.workbench.project.demo import copy_samples
 
-    say(f"the samples are in {copy_samples(folder)}/; everything in them is invented")
+    say(f"the samples are in {copy_samples(folder)}/. Everything in them is invented")
 
 
 def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
@@ -395,10 +396,10 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
     serving = app.Serving(port=port, accounts=accounts)
     check_port(serving.host, port)
     if prepare(folder, fresh=fresh, say=say):
-        say(f"the sample project is made, in {folder}/; everything in it is invented")
+        say(f"the sample project is in {folder}/. Everything in it is invented")
     else:
-        say(f"the sample project in {folder}/ is as you left it; --fresh begins anew")
-    say("three things to try:")
+        say(f"the sample project in {folder}/ is as you left it. --fresh makes a new one")
+    say("Join with the link below, then try:" if accounts else "Three things to try:")
     for line in TRY:
         say(line.replace("{}", f"{serving.own_address}/"))
     with inside(folder):

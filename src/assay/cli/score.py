@@ -436,7 +436,7 @@ def try_out(
         Path | None,
         typer.Option(help="With an address: propose a table for this answer, and ask nothing."),
     ] = None,
-    corpus: Annotated[str, typer.Option(help="Ask as a row of this corpus would.")] = "",
+    corpus: Annotated[str, typer.Option(help="Search as for a row of this corpus.")] = "",
     practice_area: Annotated[
         str, typer.Option(help="Search as for a row of this practice area.")
     ] = "",

@@ -100,11 +100,11 @@ def note_of(hits: Hits, spoken: str = "", asked_in: str = "") -> str:
         language = LANGUAGES.get(spoken, spoken)
         return (
             f"This corpus is in {language}; ask in {language}. Whether anything here answers "
-            "cannot be told from the question as it was asked."
+            "cannot be told from a question in another language."
         )
     if hits.missing:
-        here = f"; here are {', '.join(hits.here)}" if hits.here else ""
-        return f"No report of {', '.join(hits.missing)} is here{here}."
+        here = f", only of {', '.join(hits.here)}" if hits.here else ""
+        return f"There is no report of {', '.join(hits.missing)} here{here}."
     if is_weak(hits) and hits.calibrated:
         score = rounded(hits[0].score or 0.0, lambda shown: shown < WEAK)
         return (

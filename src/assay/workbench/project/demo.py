@@ -217,7 +217,7 @@ def _make(say: Say, now: datetime) -> None:
     queries = [(str(sample), query) for query in formats.read_gold(sample).queries]
     init_gold(SET, queries, rubric="fppc-relevance-3", taxonomy=sample)
     pool_gold(PoolRequest(dataset=SET, engines=ON_ENGLISH, corpus=Path(ENGLISH), seed=7))
-    say("two made-up judges vote, and the engines run, on four days")
+    say("adding the votes of two invented judges, and runs on four days")
     with open_service() as service:
         _log_searches(_days_before(service, now, SEARCHED), story, now)
         _vote_and_run(service, source / "demo" / "votes.jsonl", story, now)
