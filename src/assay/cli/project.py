@@ -675,7 +675,7 @@ def start(
     json: Json = False,
 ) -> None:
     """Go from your documents to a decision between two engines. Each step is a command that is
-    shown before it runs. Leave with Ctrl-C; start again to go on."""
+    shown before it runs. Press Ctrl-C to stop. Run it again to continue."""
     from msgspec.structs import replace
 
     from assay.workbench.project import start as way
