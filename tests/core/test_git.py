@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.fingerprints import git_state
-from assay.workbench.deciding.trend import _author_and_subject
+from assay.workbench.deciding.run_boards import _author_and_subject
 
 
 def test_programs_of_a_repository_are_not_run(

@@ -110,7 +110,7 @@ def history(
 ) -> None:
     """Show how engines have done over time, and the runs where the level changed."""
     from assay.reports.terminal_comparison import trend_lines
-    from assay.workbench.deciding.trend import trends
+    from assay.workbench.deciding.run_boards import trends
 
     with opened(store, read_only=True) as service:
         found = trends(service, gold=dataset, engine=engine)
@@ -144,7 +144,7 @@ def plan(
     """How many queries and judgments does a decision take? From a pilot: two engines on the same
     queries."""
     from assay.reports.terminal_comparison import plan_table
-    from assay.workbench.deciding.plan import plan_from
+    from assay.workbench.deciding.compare import plan_from
 
     found = plan_from(
         (a, b), difference=difference, power=power, primary=primary, agreement=agreement

@@ -57,15 +57,16 @@ from assay.web.page_frame import (
     sight,
 )
 from assay.workbench.deciding import single_judge_risk
-from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     Board,
     RunLine,
+    Trend,
     board_of,
     boards,
     line_of,
     run_lines,
     run_page,
+    trends_by_set,
     verdict_risk,
     verdict_today,
 )
@@ -78,12 +79,12 @@ from assay.workbench.deciding.run_comparison import (
     compare_runs,
     compare_with_baseline,
     lead_of,
+    left_to_judge,
     run_today,
     with_baseline_name,
 )
 from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
-from assay.workbench.deciding.trend import Trend, trends_by_set
 from assay.workbench.deciding.tune import SweepState, sweep_state, sweep_states
 from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import rulings_needed, set_standing

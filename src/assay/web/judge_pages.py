@@ -16,7 +16,7 @@ from assay.core.types import Issue
 from assay.reports.drawings import range_mark
 from assay.web.access import GET, POST, AppRoute, is_chair, page_and_call, user_of
 from assay.web.page_frame import body, is_api, json, language_for, page, query, sent_as, service_of
-from assay.workbench.deciding.next_judgments import open_question
+from assay.workbench.deciding.run_comparison import open_question
 from assay.workbench.judging import agreement, rulings, set_edits
 from assay.workbench.judging import page as grading
 from assay.workbench.judging.agreement import Agreement, AgreementFigure

@@ -1,6 +1,7 @@
 """The values of the page that compares two runs: whether the second is better, by how much, whether
 it may ship, and which queries changed. And the comparison of a run with the baseline that the
-configuration names for its set.
+configuration names for its set, and the documents to judge next because they would settle whether
+the best engine of a set may ship or is better than the next.
 
 To add a column to the page: its value in a struct here, its cell in `web/templates/compare.html`,
 and its heading in `reports/words/pages/decide.*.toml`, in each language."""
@@ -48,21 +49,37 @@ from assay.workbench.deciding.run_boards import (
     RunLine,
     Ship,
     baseline_of,
+    board_of,
     judged_share,
     line_of,
+    run_line,
     ship_of,
     verdict_risk,
     verdict_today,
 )
-from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, find_single_judge_risk
-from assay.workbench.project.service import Service, compute_once, path_of_stored_name
-from assay.workbench.scoring.history import StoredRun, stored_run
+from assay.workbench.deciding.single_judge_risk import (
+    SingleJudgeRisk,
+    find_single_judge_risk,
+    second_judge_asked,
+)
+from assay.workbench.judging.session import open_session
+from assay.workbench.judging.vote_totals import PairsByVotes, by_votes
+from assay.workbench.project.service import (
+    Service,
+    compute_once,
+    gold_path,
+    path_of_stored_name,
+    stored_name,
+)
+from assay.workbench.scoring.history import StoredRun, run_records, stored_run
 
 __all__ = [
     "BaselineComparison",
     "BaselineSummary",
     "Change",
     "Lead",
+    "OpenQuestion",
+    "PairToJudge",
     "QueryChange",
     "RunComparison",
     "RunToday",
@@ -72,7 +89,9 @@ __all__ = [
     "compare_with_baseline",
     "lead_by",
     "lead_of",
+    "left_to_judge",
     "names_of",
+    "open_question",
     "run_today",
     "with_baseline_name",
 ]
@@ -521,3 +540,77 @@ def _compare_with_file(run: StoredRun, path: Path) -> BaselineComparison | None:
         )
     except AssayError:  # it cannot be read, or has no query in common
         return None
+
+
+# ── what to judge next on a set ───────────────────────────────────────────────────────────────────
+
+
+LOOKED_AT = 60  # newest runs of a set: those that its board draws
+
+
+class PairToJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """A document to judge for a query."""
+
+    query_id: str
+    doc_id: str
+
+
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """The run in question, the run that it is compared with, if any, and the pairs left to judge. A
+    `second` judge is wanted if the verdict depends on one judge."""
+
+    run: RunLine
+    other: RunLine | None
+    pairs: list[PairToJudge]
+    second: bool = False
+
+
+def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion | None:
+    """The open question about the best engine on a set: whether it may ship, or else whether it is
+    better than the next. If its verdict depends on one judge, another `judge` is first asked for
+    the documents that this one judged alone. None if nothing is open, or judging cannot help."""
+    try:
+        gold = stored_name(service, name)
+        records = run_records(service, gold=gold, limit=LOOKED_AT)
+        leaders = board_of(gold, [run_line(service, record) for record in records]).leaders
+        if not leaders or open_session(gold_path(service, name)).gold.from_logs:
+            return None
+        run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
+        stored = stored_run(service, run.id)
+        verdict = verdict_today(service, stored)
+        if pairs := _pairs_for_second_judge(service, stored, verdict, judge):
+            return OpenQuestion(run=run, other=other, pairs=pairs, second=True)
+        wanted = list(verdict.judge_next or ()) if verdict else []
+        if not wanted and other is not None:
+            wanted = pairs_that_decide(service, other.id, run.id)
+    except AssayError:  # the pages of its runs say what is wrong
+        return None
+    left = left_to_judge(service, name, wanted, judge).left
+    open_pairs = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
+    return OpenQuestion(run=run, other=other, pairs=open_pairs) if open_pairs else None
+
+
+def _pairs_for_second_judge(
+    service: Service, run: StoredRun, verdict: Verdict | None, judge: str
+) -> list[PairToJudge]:
+    """The documents on which the verdict depends, if this judge is asked for them and has not
+    judged them."""
+    found = verdict_risk(service, run, verdict) if judge else None
+    path = path_of_stored_name(service, run.gold)
+    if found is None or found.on.judge == judge or not second_judge_asked(path, found.pairs):
+        return []
+    session = open_session(path)
+    with session.log.reading:
+        left = [pair for pair in found.pairs if session.votes.of(judge, pair) is None]
+    return [PairToJudge(query_id=query, doc_id=doc) for query, doc in left]
+
+
+def left_to_judge(
+    service: Service, name: str, pairs: Sequence[Pair], judge: str = ""
+) -> PairsByVotes:
+    """The pairs by what their votes ask for: a judge, a ruling, or nothing more."""
+    try:
+        path = gold_path(service, name)
+    except AssayError:
+        return PairsByVotes(left=list(pairs), rulings=[], dealt=[], judged=[])
+    return by_votes(path, pairs, judge)

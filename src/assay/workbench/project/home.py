@@ -17,7 +17,6 @@ from assay.judging.pool import is_answer_set, pool_path
 from assay.review.backlog import Backlog, ExternalBacklog
 from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
-from assay.workbench.deciding.next_judgments import left_to_judge
 from assay.workbench.deciding.run_boards import (
     RunLine,
     configured_name,
@@ -26,6 +25,7 @@ from assay.workbench.deciding.run_boards import (
     verdict_risk,
     verdict_today,
 )
+from assay.workbench.deciding.run_comparison import left_to_judge
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
 from assay.workbench.judging.session import open_session
 from assay.workbench.judging.vote_totals import PairsByVotes, SetStanding, set_standing
