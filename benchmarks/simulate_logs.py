@@ -17,7 +17,6 @@ import json
 import multiprocessing
 import os
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -179,7 +178,7 @@ def kill_often(
         else:
             wait_for_writing(gold, process)
             time.sleep(dice.uniform(0, 0.02))
-        os.kill(process.pid or 0, signal.SIGKILL)
+        process.kill()  # it may have ended just before
         process.join()
         data = gold.read_bytes()
         outcome["old_file" if data == old[0] else "new_file" if data == new else "neither"] += 1
