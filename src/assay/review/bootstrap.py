@@ -36,9 +36,10 @@ from assay.gold.votes import RULING
 from assay.law.queries import row_key
 from assay.review.queue import open_suggestions, rejections
 from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, FeedbackKind, Support
-from assay.telemetry.records import ETA, position_weight
+from assay.telemetry.records import position_weight
 
 EMPTY: Mapping[str, str] = {}
+CLICK_RATE = 0.3  # corrected clicks a showing that make a document right; chosen
 OTHER_CASES = "from_other_cases"  # in the log: labels that only another case's decision gave
 
 
@@ -59,13 +60,11 @@ class Evidence(Protocol):
 class BootstrapOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`min_support`: in how many searches a document must have been found right for a query.
     `since`: only searches made after this. `min_grade`: 3 takes citations, 2 votes too, 1 clicks
-    too. `click_rate`: the corrected clicks a showing that make a document right."""
+    too."""
 
     min_support: int = 1
     since: datetime | None = None
     min_grade: int = CITATION_SCORE
-    click_rate: float = 0.3
-    eta: float = ETA
 
 
 class QueryGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,7 +277,7 @@ def _is_right(
     if sum(row.searches for row in signs if row.kind == "citation") >= options.min_support:
         return True
     votes = [row for row in signs if row.kind == "vote"]
-    net = sum(_weight(row, options) * (1 if row.relevance_score else -1) for row in votes)
+    net = sum(_weight(row) * (1 if row.relevance_score else -1) for row in votes)
     if net < 0:
         return False
     in_favour = sum(row.searches for row in votes if row.relevance_score == VOTE_SCORE)
@@ -290,11 +289,11 @@ def _is_right(
     showings = sum(
         shown.get(place, 0) for place in {(row.query, row.corpus, row.doc_id) for row in clicks}
     )
-    return sum(_weight(row, options) for row in clicks) >= options.click_rate * max(showings, 1)
+    return sum(map(_weight, clicks)) >= CLICK_RATE * max(showings, 1)
 
 
-def _weight(row: Support, options: BootstrapOptions) -> float:
-    return position_weight(row.rank, options.eta) * row.searches
+def _weight(row: Support) -> float:
+    return position_weight(row.rank) * row.searches
 
 
 def with_decided_documents(

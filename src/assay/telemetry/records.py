@@ -473,14 +473,13 @@ def redact(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
 # ── relevance ─────────────────────────────────────────────────────────────────────────────────────
 
 BATCH = 200  # decisions written in one transaction
-ETA = 1.0  # the usual strength of the correction: a rank is looked at 1/rank times
 MAX_WEIGHT = 10.0  # taste: one click far down the list must not outweigh everything else
 
 
-def position_weight(rank: int | None, eta: float = ETA) -> float:
-    """How much a sign at this rank counts against one at the top. An unknown rank is not
-    corrected."""
-    return min(float(max(rank, 1)) ** eta, MAX_WEIGHT) if rank is not None else 1.0
+def position_weight(rank: int | None) -> float:
+    """How much a sign at this rank counts against one at the top: a rank is looked at 1/rank times,
+    as is usually assumed. An unknown rank is not corrected."""
+    return min(float(max(rank, 1)), MAX_WEIGHT) if rank is not None else 1.0
 
 
 def signs_for(
