@@ -327,14 +327,14 @@ def home(request: Request) -> Response:
     if is_api(request):
         return json(contents)
     about = contents.subject or contents.latest
-    drawn = boards(service, gold=about.gold)[:1] if about else []
+    board = board_of(about.gold, run_lines(service, gold=about.gold)) if about else None
     return decided_page(
         request,
         "home.html",
         seen=contents,
-        board=drawn[0] if drawn else None,
-        lead=lead_of(service, drawn[0]) if drawn else None,
-        chart=chart_of(drawn[0], Words(language_for(request))) if drawn else "",
+        board=board,
+        lead=lead_of(service, board) if board else None,
+        chart=chart_of(board, Words(language_for(request))) if board else "",
         second=_second_asked(service, about.gold if about else "", contents.rests),
     )
 

@@ -92,7 +92,7 @@ class ProjectSight(NamedTuple):
         return self.blind and self.left is not None and self.left.hides(gold, query_id)
 
 
-def left_to_judge(request: Request) -> tuple[OpenPairs | None, bool]:
+def open_pairs_of(request: Request) -> tuple[OpenPairs | None, bool]:
     """The documents that the user has left to judge, and whether engines are hidden until then."""
     user = visitor_of(request)
     if user is None or not user.name or user.role == "reader":
@@ -105,7 +105,7 @@ def sight(request: Request, *runs: str) -> ProjectSight:
     """The project without what a judge must not know while judging. Chairs and admins decide, and
     whoever works alone is one of them: they see everything, and pages say what that means. Of the
     runs that a page compares, the engines are A and B."""
-    service, (left, is_blind) = service_of(request), left_to_judge(request)
+    service, (left, is_blind) = service_of(request), open_pairs_of(request)
     request.state.sight = found = ProjectSight(
         without_names(service, runs) if is_blind else service, left, is_blind
     )

@@ -19,7 +19,7 @@ from assay.web.page_frame import (
     is_api,
     json,
     language_for,
-    left_to_judge,
+    open_pairs_of,
     page,
     query,
     service_of,
@@ -153,7 +153,7 @@ def _or_missing(endpoint: Endpoint) -> Endpoint:
 
 def search(request: Request) -> Response:
     given = query(request, SearchQuery)
-    service, (left, blind) = service_of(request), left_to_judge(request)
+    service, (left, blind) = service_of(request), open_pairs_of(request)
     if blind and left is not None and left.asks(given.q):
         raise Refusal(403, "blind_search")
     if is_api(request):

@@ -142,7 +142,8 @@ def latest_runs(
 def _with_current_name(service: Service, record: RunRecord) -> RunRecord:
     for path in service.gold_sets.values():
         if record.gold in (names := run_names(service, path)):
-            return msgspec.structs.replace(record, gold=names[0])
+            is_current = record.gold == names[0]
+            return record if is_current else msgspec.structs.replace(record, gold=names[0])
     return record
 
 
