@@ -399,7 +399,7 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
         say(f"the sample project is in {folder}/. Everything in it is invented")
     else:
         say(f"the sample project in {folder}/ is as you left it. --fresh makes a new one")
-    say("Join with the link below, then try:" if accounts else "Three things to try:")
+    say("When you have signed in, try:" if accounts else "Three things to try:")
     for line in TRY:
         say(line.replace("{}", f"{serving.own_address}/"))
     with inside(folder):
