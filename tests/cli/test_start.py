@@ -37,7 +37,23 @@ def test_no_engine_is_tried_before_one_is_named(assay_cli: Assay, tmp_path: Path
     done = {step["title"]: step["is_done"] for step in assay_cli("start", "--json").json}
     assert not done["Name the engines to compare"]
     assert not done["Try each engine on a query"]
-    assert "--judges ''" not in assay_cli("start", "--steps").out
+    assert "''" not in assay_cli("start", "--steps").out
+
+
+def test_an_engine_that_is_named_again_keeps_its_name(assay_cli: Assay, tmp_path: Path) -> None:
+    """Also where its table has been edited; another file gets a name of its own."""
+    (tmp_path / "memo.txt").write_text("A memo on the ferry.")
+    for file in ("engine.py", "other/engine.py"):
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_text(ENGINE)
+    assert "''" not in assay_cli("start", "--steps").out
+    again = ("start", tmp_path / "memo.txt", "--engine", "engine.py", "--engine", "bm25", "--steps")
+    assert assay_cli(*again).code == 0
+    config = Path("assay.toml")
+    config.write_text(config.read_text().replace('engine.py"', 'engine.py"\ntimeout = 9'))
+    assert "--engine engine --engine bm25" in assay_cli(*again).out
+    assert config.read_text().count("[engines.") == 2
+    assert "--engine engine2" in assay_cli(*again, "--engine", "other/engine.py").out
 
 
 ENGINE = """

@@ -339,6 +339,36 @@ def test_an_act_in_markdown_gives_moments_with_places_that_resolve(
     )
 
 
+MARKETS = {
+    "md": '# חוק השווקים, התשפ"א-2021\n\n### סעיף 1. ערר\n\n{}\n\n### סעיף 2. תחילה\n\n{}\n',
+    "txt": "Markets Act 2021\n\nSection 1. Appeals\n\n{}\n\nSection 2. Start\n\n{}\n",
+}
+
+
+@pytest.mark.parametrize(("suffix", "bullet"), [("md", ""), ("md", "- "), ("txt", "")])
+def test_subsections_on_lines_of_their_own_are_moments(
+    suffix: str, bullet: str, tmp_path: Path, assay_cli: Assay
+) -> None:
+    """A line that is only wrapped before a number, as in a citation, begins none."""
+    lines = [
+        "(1) An appeal under section 40",
+        "(2) is in writing:",
+        "(a) signed;",
+        "(2) It is free.",
+    ]
+    text = "\n".join(
+        f"{bullet if number != 1 else '  '}{line}" for number, line in enumerate(lines)
+    )
+    act = tmp_path / f"markets.{suffix}"
+    act.write_text(MARKETS[suffix].format(text, "(1) It starts now."), encoding="utf-8")
+    assert assay_cli("corpus", "import", act, "--name", "acts").code == 0
+    second = assay_cli("corpus", "show", "acts", "markets:1:2", "--json").json
+    assert second["text"] == "(2) It is free."
+    first = assay_cli("corpus", "show", "acts", "markets:1:1", "--json").json
+    assert "(2) is in writing:" in first["text"]
+    assert "(a) signed;" in first["text"]
+
+
 def test_an_english_act_is_cited_without_its_chapter_number(
     tmp_path: Path, assay_cli: Assay
 ) -> None:

@@ -664,7 +664,8 @@ def start(
     ] = None,
     judges: Annotated[str, typer.Option(help="The judges, such as ann,ben.")] = "",
     pairs: Annotated[
-        int | None, typer.Option(min=1, help="Pairs for each judge.", show_default="60")
+        int | None,
+        typer.Option(min=1, help="About how many pairs for each judge.", show_default="60"),
     ] = None,
     show: Annotated[
         bool, typer.Option("--steps", help="Show all steps and where you are; run nothing.")

@@ -205,7 +205,8 @@ class Sentences:
 
     def place(self, place: CitedPlace) -> str:
         """A place in the order people cite it, in Hebrew where it is a Hebrew one."""
-        if place.section and HEBREW.search(f"{place.source}{place.section}{place.moment}"):
+        printed = f"{place.source}{place.section}{place.moment}"
+        if place.section and (place.language == "he" or HEBREW.search(printed)):
             return inline(_in_hebrew(place))
         if place.section and place.language == "en":
             return inline(_in_english(place))

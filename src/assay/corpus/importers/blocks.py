@@ -150,6 +150,9 @@ def _stated_date(blocks: Sequence[Block]) -> str:
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_NUMBERED = re.compile(r"\((?:\d{1,2}|[a-z]|[א-ת]{1,2})\)\s")
+# lines that begin with a number, after the end of a sentence or of an item
+NUMBERED_LINE = re.compile(rf"(?<=[.;:–—])[ \t]*\n(?={_NUMBERED.pattern})")
 _KEY = re.compile(r"^(\w[\w-]*)\s*:\s*(.+?)\s*$", re.MULTILINE)
 
 
@@ -203,7 +206,9 @@ def _markdown_blocks(tokens: list[Any]) -> Iterator[Block]:
         elif token.type == "inline" and rows is not None and rows:
             rows[-1].append(_inline_text(token))
         elif token.type == "inline":
-            text = " ".join([*bullets, _inline_text(token)])
+            text = _inline_text(token)
+            if bullets and not (bullets == ["-"] and _NUMBERED.match(text)):
+                text = " ".join([*bullets, text])
             bullets = []
             yield Block(text, level=level)
             level = 0
@@ -214,10 +219,13 @@ def _markdown_blocks(tokens: list[Any]) -> Iterator[Block]:
 
 
 def _inline_text(token: Any) -> str:
+    """Lines are joined, except at a stated break and before a number in brackets."""
     pieces = []
-    for child in token.children or ():
+    children = token.children or []
+    for child, after in zip(children, [*children[1:], None], strict=True):
         if child.type in ("softbreak", "hardbreak"):
-            pieces.append("\n" if child.type == "hardbreak" else " ")
+            begins = after is not None and _NUMBERED.match(after.content)
+            pieces.append("\n" if begins or child.type == "hardbreak" else " ")
         elif child.type in ("text", "code_inline", "image"):
             pieces.append(child.content)
     return "".join(pieces).strip()

@@ -28,6 +28,7 @@ from assay.core.types import Document, Locator
 from assay.corpus.importers.blocks import (
     LETTERHEAD,
     MAX_TEXT_BYTES,
+    NUMBERED_LINE,
     READERS,
     Content,
     check_archive,
@@ -49,7 +50,7 @@ from assay.law.places import normal_part
 from assay.law.versions import status_of_text, with_status_mark
 
 SCHEME = PLAIN
-VERSION = 2
+VERSION = 3
 ISOLATED = True  # its files are read by a process with limits of memory and time
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")
@@ -448,7 +449,8 @@ def _act_title(document: Document, act: _Act, section: Section) -> str:
 
 def _moments(section: Section) -> Iterator[tuple[str, str]]:
     """(number, text) of each moment of a section."""
-    paragraphs = [block.text for block in section.paragraphs if block.text.strip()]
+    blocks = (block.text for block in section.paragraphs if block.text.strip())
+    paragraphs = [part for text in blocks for part in NUMBERED_LINE.split(text)]
     if section.page:  # lines of a page: paragraphs cannot be told, numbers can
         paragraphs = _joined_lines(paragraphs)
     first = _MOMENT.match(paragraphs[0]) if paragraphs else None

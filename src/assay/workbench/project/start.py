@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 from assay import formats
 from assay.core import extras
 from assay.core.errors import AssayError, InputError
-from assay.core.files import write_atomic
+from assay.core.files import read_toml, write_atomic
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_current
@@ -126,7 +127,7 @@ def _document_steps(answers: StartAnswers) -> list[StartStep]:
         found.append(
             StartStep(
                 key="index",
-                commands=(("index", name),),
+                commands=(("index", name),) if name else (),
                 is_done=is_here and is_current(corpus_named(name, None), None),
             )
         )
@@ -191,7 +192,7 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
         StartStep(key="judges", asks="judges", is_done=bool(answers.judges)),
         StartStep(
             key="pool",
-            commands=(pooling,),
+            commands=(pooling,) if answers.corpus and answers.engines else (),
             is_done=pool_path(SET).exists(),
         ),
         StartStep(
@@ -270,7 +271,7 @@ def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
             commands=(*scoring, *_comparing(results)),
             is_done=bool(results) and all(Path(path).exists() for path in results),
         ),
-        StartStep(key="next", commands=(asked,), is_done=NEXT.exists()),
+        StartStep(key="next", commands=(asked,) if results else (), is_done=NEXT.exists()),
     ]
 
 
@@ -287,7 +288,10 @@ def configure(engine: str, corpus: str) -> str:
 
     path = Path(CONFIG_NAME)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if _header(engine) in before:
+    tables = msgspec.convert(
+        read_toml(path).get("engines", {}) if before else {}, dict[str, dict[str, object]]
+    )
+    if engine in tables:
         return engine
     searched = f"corpus = {_quoted(corpus)}"
     if engine == corpus or engine in BASELINES:  # the corpus may not be imported yet
@@ -305,12 +309,16 @@ def configure(engine: str, corpus: str) -> str:
     else:
         name, keys = engine_table(Answers(engine=engine, corpus=corpus))
         name = Path(engine).stem if engine.endswith(".py") else name
-    taken = 2
-    while _header(name) in before:
-        name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
-    gold = "" if "[gold." in before else f'[gold.set]\npath = "{SET}"\n\n'
     if corpus and keys.startswith(("http", "preset", "search_module")):
         keys += f"\n{searched}"
+    wanted = tomllib.loads(keys)
+    for known, table in tables.items():
+        if wanted.items() <= table.items():
+            return known
+    taken = 2
+    while name in tables:
+        name, taken = f"{name.rstrip('0123456789')}{taken}", taken + 1
+    gold = "" if "[gold." in before else f'[gold.set]\npath = "{SET}"\n\n'
     write_atomic(path, f"{before}{gold}{_header(name)}\n{keys}\n\n")
     return name
 
