@@ -237,7 +237,9 @@ class Sentences:
     def expected(self, entry: GoldenEntry) -> str:
         """All that a question expects."""
         say, stated = self.words, entry.stated
-        language = next((str(hit.fields.get("language") or "") for hit in entry.hits), "")
+        first = entry.hits[0].fields if entry.hits else {}
+        is_hebrew = HEBREW.search(str(first.get("law") or ""))
+        language = "he" if is_hebrew else str(first.get("language") or "")
 
         def told_as(place: Any) -> str:
             return self.place(_cited_place(place)._replace(language=language))
