@@ -511,19 +511,19 @@ SHOWN_ANSWER = 1_600  # characters; taste
 
 def trial(trial: Trial) -> RenderableType:
     """The request, the answer, what was read, and what is wrong."""
+    took = f", {trial.millis:.1f} ms" if trial.millis is not None else ""
     parts: list[RenderableType] = []
     if trial.request is not None:
         lines = [f"{trial.request.method} {trial.request.url}"]
         lines += [f"{name}: {value}" for name, value in trial.request.headers.items()]
         parts += _section("Request", [*lines, *_body(trial.request.body)])
     if trial.answer is not None:
-        took = f", {trial.millis:.1f} ms" if trial.millis is not None else ""
         head = f"status {trial.answer.status}, {trial.answer.bytes:,} bytes{took}"
         parts += _section("Answer", [head, *_body(trial.answer.text)])
-    elif trial.millis is not None:
-        parts += _section("Answer", [f"{trial.millis:.1f} ms"])
+        took = ""
     if trial.ok:
-        parts += [Text(f"Read: {len(trial.hits)} of at most {trial.top_k} hits", style="bold")]
+        read = f"Read: {len(trial.hits)} of at most {trial.top_k} hits{took}"
+        parts += [Text(read, style="bold")]
         parts += [_hits(trial.hits)] if trial.hits else []
     parts += [Text(f"note: {note}", style="yellow") for note in trial.notes]
     parts += [Text(f"wrong: {wrong}", style="red") for wrong in trial.wrong]
