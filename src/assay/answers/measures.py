@@ -129,7 +129,7 @@ def shared_questions(questions: Mapping[str, str]) -> dict[str, str]:
     return {id: ids[0] for ids in answers.values() if len(ids) > 1 for id in ids}
 
 
-# ── required authorities, abstention ──────────────────────────────────────────────────────────────
+# ── required authorities ──────────────────────────────────────────────────────────────
 
 
 def authority_of(
@@ -150,21 +150,6 @@ def authority_of(
         recall=len(found) / len(wanted) if wanted else None,
         precision=len(found) / len(cited) if cited and wanted else None,
         answerable=answerable,
-    )
-
-
-def abstention_counts(
-    entries: Iterable[AnswerEntry], authorities: Iterable[AuthorityEntry]
-) -> dict[str, int]:
-    """Answered or refused, by whether the question can be answered from the corpus."""
-    refused = {entry.id: entry.refused for entry in entries}
-    return dict(
-        Counter(
-            f"{'refused' if refused[one.id] else 'answered'}, "
-            f"{'answerable' if one.answerable else 'not answerable'}"
-            for one in authorities
-            if one.answerable is not None and one.id in refused
-        )
     )
 
 

@@ -23,7 +23,7 @@ from assay.language.detect import language_code
 
 LONGEST = 50_000  # characters of an answer, some 20 pages; more is no answer (taste)
 MOST_GIVEN = 2_000_000  # characters of all passages of one answer
-MOST_PASSAGES = 1_000
+MOST_PASSAGES = 1_000  # of one answer; chosen
 MOST_CITED = 1_000  # signs of a citation in one answer
 
 

@@ -18,6 +18,7 @@ from assay.core.types import Finding, JsonObject, approval_status
 
 Status = Literal["pass", "fail", "inconclusive"]
 
+# exit codes (docs/configuration.md)
 EXIT: dict[Status, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 Interval = tuple[float, float]
 

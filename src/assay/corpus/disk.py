@@ -44,7 +44,7 @@ from assay.core.workspace import workspace
 from assay.corpus.importers.kinds import Options, Problem
 from assay.law.citation import Scheme
 
-FORMAT = 1
+FORMAT = 1  # of a corpus on disk; raised when older readers cannot read it
 MANIFEST = "corpus.json"
 LINES = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"

@@ -506,7 +506,7 @@ HTTP = EngineKind(settings=HttpTable, make=HttpEngine, check=mistake, files=("ca
 
 MOST_BYTES = 64 * 2**20  # of an answer; chosen: more is no page of hits
 BLOCK = 65_536  # bytes read at a time
-PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}  # RFC 9110
 STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 

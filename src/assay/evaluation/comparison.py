@@ -73,6 +73,7 @@ PROBABLE = 0.7  # the sign is sure enough to be named, though not significant
 # ── what a comparison says ────────────────────────────────────────────────────────────────────────
 
 Equivalence = Literal["equivalent", "no worse", "worse", "not shown", "open"]
+# as numbers in arrays; only a worse one is below 0
 EQUIVALENCE_RANKS: dict[Equivalence, int] = {
     "equivalent": 1,
     "no worse": 2,

@@ -19,9 +19,9 @@ from assay.evaluation.statistics import NORMAL, SEED, t_quantile
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Statistic = Callable[[Floats], Floats]  # [..., columns] of sums to [..., figures]
 
-SAMPLES = 2_000
-LEVEL = 0.95
-BLOCK_CELLS = 2_000_000
+SAMPLES = 2_000  # bootstrap samples; chosen
+LEVEL = 0.95  # of intervals; the usual
+BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
 MIN_CLUSTERS = 5  # with fewer queries there are too few ways to draw them, and pairs are resampled
 MIN_DEFINED = 0.5  # the share of resamples that must have a value
 

@@ -210,7 +210,7 @@ def judged_share_of_gate(gate: Gate, results: GradedResults) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
-SHARE_ROUNDING = 1e-9
+SHARE_ROUNDING = 1e-9  # floating point, as ROUNDING in core/results.py
 
 
 def has_too_few_judged(gate: Gate, results: GradedResults) -> bool:

@@ -84,6 +84,7 @@ from assay.evaluation.golden.figures import FIGURES
 from assay.evaluation.measures import Integers
 from assay.evaluation.statistics import Floats, risky_queries
 
+# gates A to D of spec 002
 DEFAULT_POLICY = (
     Gate(name="A", measure="pass_rate_must", minimum=0.95),
     Gate(name="B", measure="pass_rate_total", minimum=0.90),

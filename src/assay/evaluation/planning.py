@@ -46,9 +46,9 @@ __all__ = ["MOST", "POWER"]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 DEFAULT_DIFFERENCE = 0.03  # the difference that is asked for where nobody says
 PASS = "pass"  # the key of what decides a golden set
-DRAWS = 2_000
+DRAWS = 2_000  # for the range of the spread; chosen
 LIKELY = (10, 90)  # the range of the spread, in percent
-JUDGES = (1, 2, 3)
+JUDGES = (1, 2, 3)  # of each pair, for which a plan is shown; taste
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,10 +57,10 @@ from assay.core.results import WIDE, RiskyQueries
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Risk = Literal["", "ties", "extreme"]
 
-ALPHA = 0.05
-POWER = 0.8
-SAMPLES = 10_000
-SEED = 20_260
+ALPHA = 0.05  # the usual level of significance
+POWER = 0.8  # the usual chance to find a change that is there
+SAMPLES = 10_000  # random signs of a test; chosen
+SEED = 20_260  # any number, so that a test always says the same
 EXACT = 13  # up to this many queries every assignment of signs is looked at
 SMALL = 10  # below this many queries an interval is shown with a warning
 BLOCK_CELLS = 200_000  # small blocks stay in cache
@@ -601,7 +601,7 @@ Scale = tuple[float, float]
 
 SHARE: Scale = (0.0, 1.0)  # of a measure
 CHANGE: Scale = (-1.0, 1.0)  # of the difference of two
-TINY = 1e-12
+TINY = 1e-12  # against division by nothing; chosen
 CLOSE = 1e-7  # of a deviation
 PATIENT = 8  # steps
 

@@ -26,7 +26,7 @@ import numpy as np
 from assay.core.results import GitState
 from assay.evaluation import statistics
 
-ALPHA = 0.05
+ALPHA = 0.05  # the usual level of significance
 EARLY = 8  # tests of a level that are held to the same p
 NAMED = 3  # queries that are named on each side
 

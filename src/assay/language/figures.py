@@ -67,7 +67,9 @@ _UNITS = {
     "money": r"euro(?:a|n|s|ina|ksi)?(?!\w)|€|dollars?|pounds?|USD|EUR|NIS|₪"
     r"|שקל(?:ים)?(?:\sחדשים)?|ש\"ח|ש״ח",
 }
+# Hebrew duals, each of two
 _DUALS = {"יומיים": 2, "שבועיים": 2, "חודשיים": 2, "חדשיים": 2, "שנתיים": 2}
+# the smallest unit of each kind, and how many of it a unit has
 _FACTOR = {
     "days": ("days", 1),
     "weeks": ("days", 7),
@@ -91,6 +93,7 @@ _SPELLED = re.compile(
     re.IGNORECASE,
 )
 _ANY_UNIT = re.compile(rf"(?<![^\W\d_])[והבלמשכ]{{0,2}}(?:{_UNIT})(?![^\W\d_])", re.IGNORECASE)
+# what words for large numbers multiply by
 _TIMES = {
     "million": 1e6,
     "milj": 1e6,
@@ -117,6 +120,7 @@ _DATE = re.compile(
 )
 
 
+# into how many parts a fraction in words divides
 _PARTS = {
     **dict.fromkeys(("half", "halves", "puolet", "puolta", "מחצית"), 2),
     **dict.fromkeys(("third", "thirds", "kolmas", "kolmannes", "kolmannek", "שליש", "שלישים"), 3),

@@ -61,7 +61,7 @@ _BEFORE_TITLE = re.compile(
     r"(?:\s+(?:of|in|to|for|by|from|the))*,?\s+)+(?:the\s+)?"
 )
 _YEAR_OF = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
-_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}  # the only letters that are read
 
 
 class ActKey(NamedTuple):

@@ -24,7 +24,7 @@ WEAK = 0.5  # the probability that the first hit is right, below which the match
 QUESTIONS = ("question", "question_synthetic")
 ANSWERS = ("conclusion", "conclusion_synthetic", "summary")
 LONGEST = 200  # characters of a question
-MOST_STATUTES = 4
+MOST_STATUTES = 4  # of a hit that are shown; taste
 LIKE_IT = 0.2  # what a written question has in common with the one asked, to be shown
 # of the opinions of a commission: who wrote a letter of this type
 WRITERS = {

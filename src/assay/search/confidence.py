@@ -56,7 +56,7 @@ KNOWN = 0.5  # how alike an index word must be for a word of the question to be 
 SHIFT = 1.0  # the deviation of the shift of a corpus from none, before any of its questions is seen
 SLOPE = 0.3  # and of its slope from one
 LEAST_SLOPE = 0.1  # more evidence never means less
-STEPS = 20
+STEPS = 20  # of Newton's method at the most; chosen
 READ = ("least", "said", "close", "oneself")  # signals of reports that are evidence
 Evidence = dict[str, float]
 

@@ -35,8 +35,8 @@ from assay.core.files import iter_json_lines
 from assay.search.arrays import TINY, Array, Floats, cosines, offsets_of
 from assay.search.lexical import Bm25, bm25, count_terms
 
-K1 = 1.2
-B = 0.6
+K1 = 1.2  # BM25; research/hebrew.md
+B = 0.6  # its length normalisation; research/hebrew.md
 LONGEST = 2_000  # characters of a question
 HINT = 'A line is {"id": "…", "questions": ["…", "…"]}.'
 _VERSION = re.compile(r"@\d+")

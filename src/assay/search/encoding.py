@@ -31,7 +31,7 @@ from assay.search.views import Parts
 FOLDER = "encoding"  # beside the index, as long as vectors are made
 CHUNK = 64  # texts
 PARALLEL = 512  # texts from which on starting processes is worth it
-MAX_WORKERS = 8
+MAX_WORKERS = 8  # processes that encode; chosen
 WORKERS: int | None = None  # how many encode at once, if not as many as the machine has
 # Encoders that ship and run a network. Others answer over the wire, bring threads of their own or
 # are quick.

@@ -68,7 +68,7 @@ from assay.search.views import ASKS_WHEN, is_place_named
 
 MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
-LIKE_CHARACTERS = 2_000
+LIKE_CHARACTERS = 2_000  # of a document that stands as a question; chosen
 NAME_WORDS = 8  # of a question that may be the name of a document
 TITLED_HITS = 3  # whose titles may be all that is asked
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold

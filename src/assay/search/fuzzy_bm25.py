@@ -35,12 +35,12 @@ from assay.search.lexical import Counts, TermCounter
 
 Similar = tuple[Array, Doubles]  # numbers of index words, and how much each counts
 Held = tuple[Array, Doubles]  # documents that have a word, and how often
-THRESHOLD = 0.45
-COSINE = 0.6
-CONTAINMENT = 0.4
-SIZES = (3, 4, 5)
+THRESHOLD = 0.45  # this and the next three: research/finnish.md, experiment 5
+COSINE = 0.6  # research/finnish.md
+CONTAINMENT = 0.4  # research/finnish.md
+SIZES = (3, 4, 5)  # n-grams; research/finnish.md: fewer sizes pass less
 UNSEEN_SHARE = 0.5  # of the rarest n-gram's weight, for one that no index word has
-CACHE = 4096
+CACHE = 4096  # words whose look-alikes are kept; chosen
 NO_HOLDERS = np.empty(0, np.int32)
 FEW = 32  # times fewer postings than documents, from which on sorting them is quicker
 BEGINNING = 3  # letters that the forms of a word have in common
@@ -52,8 +52,8 @@ LONG_ROOT = 6  # letters in common from which on no vector is asked,
 LONG_SHARE = 0.6  # and so much of the shorter word
 ENDING = 5  # letters after them, at the most
 SAME_ROOT = 0.8  # what such a word counts
-K1 = 1.2
-B = 0.6
+K1 = 1.2  # BM25, the usual value
+B = 0.6  # BM25; chosen
 
 
 class Lookalikes:

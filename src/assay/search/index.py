@@ -124,10 +124,15 @@ def later_parts(view: View, texts: list[str]) -> list[Parts]:
 
 # ── the index ─────────────────────────────────────────────────────────────────────────────────────
 
-VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
+VIEWS = {
+    "main": 1.0,
+    "title": 0.3,
+    "tags": 0.5,
+    "section": 0.3,
+}  # of soft words: research/finnish.md
 REPORT_VIEWS = ("label", "context", "body", "page", "subject")
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view
-GRAM_B = 0.6
+GRAM_B = 0.6  # BM25; chosen
 TOGETHER = 3  # documents of one title, on average, from which on a title is the name of a work
 BLOCK = 2_000  # documents read at a time
 SAMPLE = 200  # documents that the language is told from

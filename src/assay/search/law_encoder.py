@@ -32,7 +32,7 @@ from assay.language.analysis import analyzer
 from assay.search.arrays import TINY, Array, Floats, unit_rows
 from assay.search.views import Parts
 
-SEED = 2166136261
+SEED = 2166136261  # of the hash of n-grams: the offset basis of FNV-1
 
 
 class StaticEncoder:
@@ -111,11 +111,11 @@ def _gelu(values: Floats) -> Floats:
 # ── the transformer ───────────────────────────────────────────────────────────────────────────────
 
 QUERY_MARK = 1  # rows of the frequent words that stand for no word
-DOCUMENT_MARK = 2
-FIRST_WORD = 4
-QUERY_WORDS = 112
-DOCUMENT_WORDS = 143
-ACT_WORDS = 14
+DOCUMENT_MARK = 2  # DMARK in training/law_encoder.py
+FIRST_WORD = 4  # FIRST in training/law_encoder.py
+QUERY_WORDS = 112  # FACTS in training/law_encoder.py
+DOCUMENT_WORDS = 143  # DOC without its mark in training/law_encoder.py
+ACT_WORDS = 14  # TITLE in training/law_encoder.py
 SIZE = 256  # numbers of the vector of the layers
 NGRAM_ROWS = 96  # of one word that are read
 CACHE = 50_000  # words

@@ -53,10 +53,10 @@ from assay.search.views import ASKS_WHEN
 MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
 BY_WORDS = ("full", "short", "characters")  # features that choose the first hits, for feedback
-FEEDBACK_HITS = 8
+FEEDBACK_HITS = 8  # research/opinions.md: 3 to 25 are all within .005
 TEMPERATURE = 0.1  # of the softmax over their scores
 FIRST_DENSE = 0.5  # what the encoder counts in choosing them
-MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
+MEANT = 0.6  # a thesaurus term, beside the word (research/finnish.md)
 TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
 NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together

@@ -32,7 +32,7 @@ from assay.law.places import normal_chapter, normal_part, printed_number
 from assay.law.versions import IN_FORCE, REPEALED, mark_of, status_of_text, with_status_mark
 
 SCHEME = PLAIN
-VERSION = 6
+VERSION = 6  # raised when the same source gives other documents
 OPTIONS: tuple[str, ...] = ()
 
 

@@ -23,7 +23,7 @@ from assay.language.figures import figures_in
 MAX_TEXT_BYTES = 16 * 2**20  # of a file of text, which is a book of 8,000 pages
 MAX_EXPANDED = 512 * 2**20  # bytes that an archive or a Word file may unpack to
 MAX_RATIO = 200  # unpacked bytes for a packed one: text packs to a tenth, a bomb to a thousandth
-MAX_ENTRIES = 20_000
+MAX_ENTRIES = 20_000  # of an archive; chosen
 LETTERHEAD = 200  # characters above the first heading that are no document of their own (taste)
 WIDEST_CELLS = 200  # columns of a table that are kept
 

@@ -50,12 +50,12 @@ from assay.law.places import normal_part
 from assay.law.versions import status_of_text, with_status_mark
 
 SCHEME = PLAIN
-VERSION = 3
+VERSION = 3  # raised when the same source gives other documents
 ISOLATED = True  # its files are read by a process with limits of memory and time
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")
 BY = ("file", "section", "moment")
-DEEPEST_ARCHIVE = 3
+DEEPEST_ARCHIVE = 3  # archives within archives; chosen
 MAX_FILE_BYTES = 512 * 2**20  # of any one file
 
 

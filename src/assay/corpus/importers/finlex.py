@@ -20,7 +20,7 @@ from assay.law.places import normal_chapter, normal_part, read_section, without_
 from assay.law.versions import IN_FORCE, SUPERSEDED, status_of_text, with_status_mark
 
 SCHEME = Scheme(language="fi")
-VERSION = 3
+VERSION = 3  # raised when the same source gives other documents
 OPTIONS: tuple[str, ...] = ()
 
 

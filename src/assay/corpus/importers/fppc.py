@@ -33,7 +33,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 # how often a text has each number, by its decimals and its subdivisions
 Written = dict[str, Counter[tuple[str, str]]]
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
-VERSION = 7
+VERSION = 7  # raised when the same source gives other documents
 WHOLE_SERIES = True  # a file number that no document carries does not exist
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.

@@ -22,7 +22,7 @@ from assay.corpus.importers.kinds import Options, Placed, Problem, Unit
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
-VERSION = 1
+VERSION = 1  # raised when the same source gives other documents
 OPTIONS = ("query", "map", "language")
 ROWS_AT_A_TIME = 2000  # fetched from the server, to bound memory (taste)
 

@@ -77,6 +77,7 @@ _FIRST_TO_TENTH = (
 _HE_ORDINAL = r"(?P<number>ראשונה|שני+ה|שלישית|רביעית|חמישית|שישית|שביעית|שמינית)"
 _HE_ORDINALS = {"ראשונה": "1", "שנייה": "2", "שניה": "2", "שלישית": "3", "רביעית": "4"}
 _HE_ORDINALS |= {"חמישית": "5", "שישית": "6", "שביעית": "7", "שמינית": "8"}
+# only the order counts: a heading ends the units of an equal or higher number
 RANKS = {"part": 10, "title": 15, "chapter": 20, "division": 25, "group": 30, "section": 40}
 RANKS |= {"schedule": 10, "strong": 50, "roman": 52, "letter": 54, "number": 60}
 

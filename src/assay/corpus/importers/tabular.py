@@ -34,7 +34,7 @@ from assay.law.citing import title_of
 from assay.law.places import normal_section
 
 SCHEME = PLAIN
-VERSION = 1
+VERSION = 1  # raised when the same source gives other documents
 OPTIONS = ("map", "language", "encoding", "delimiter")
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")

@@ -60,7 +60,7 @@ def _has_variants(entries: list[GoldenEntry]) -> bool:
 
 # ── robustness ────────────────────────────────────────────────────────────────────────────────────
 
-MOST_NAMED = 3
+MOST_NAMED = 3  # perturbations with the largest drops; taste
 # the others are named by how they begin
 FAMILIES = {"case": "noise", "punctuation": "noise", "he": "hebrew"}
 

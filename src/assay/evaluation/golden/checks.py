@@ -33,8 +33,8 @@ from assay.law.matching import (
     unreadable,
 )
 
-DEFAULT_K = 5
-DEFAULT_MIN_SCORE = 0.60
+DEFAULT_K = 5  # spec 002, as the next
+DEFAULT_MIN_SCORE = 0.60  # spec 002
 
 PLACE_HINT = (
     "State one place: section '110 a', moment '3', law 'Kuntalaki'; "

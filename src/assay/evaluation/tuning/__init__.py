@@ -34,8 +34,8 @@ from assay.evaluation.statistics import ADDED, ALPHA, Floats, Interval
 
 Booleans = np.ndarray[Any, np.dtype[np.bool_]]
 
-FOLDS = 5
-PARTITIONS = 20
+FOLDS = 5  # with PARTITIONS: docs/decisions/0037-tuning.md
+PARTITIONS = 20  # different divisions; docs/decisions/0037-tuning.md
 FLIPS = 4_000  # assignments of signs
 GROUPS = 4  # of the values of a parameter that has many
 FINALISTS = 5  # settings whose unjudged hits are looked at

@@ -20,7 +20,7 @@ from assay.core.runs import run_from_scores
 from assay.core.types import Run
 
 METHODS = ("rrf", "combsum", "combmnz")
-RRF_K = 60
+RRF_K = 60  # of Cormack, Clarke & Buettcher 2009
 LEAST_RANGE = 1e-9  # of the scores of a query, as in ranx
 
 

@@ -45,9 +45,9 @@ LEAST_NOT_RELEVANT = (
 )
 UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
 LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's
-BLOCK_CELLS = 2_000_000
+BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
 SAMPLED_CELLS = 8_000_000  # hits of all samples together
-SEED = 20_260
+SEED = 20_260  # any number, so that samples are always the same
 LISTS_BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
 FADES_FROM = 0.5  # the unjudged share of the hits below which these count for less and less
 LONGEST = 20  # of such a list

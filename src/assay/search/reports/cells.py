@@ -24,8 +24,8 @@ from assay.language.amounts import factor_of
 from assay.language.finnish import STOP, by_rule, may_be_form
 
 ROW = "row"
-LONGEST_LABEL = 90
-LONGEST = 280
+LONGEST_LABEL = 90  # characters; taste
+LONGEST = 280  # characters of a told row; chosen
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # the accounts of the town and its companies together; the town's own central services are not that
 GROUP = re.compile(

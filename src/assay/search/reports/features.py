@@ -51,25 +51,36 @@ from assay.search.reports.documents import (
 from assay.search.reports.question import Question, question_of, readings, similar_words
 from assay.search.signals import asked_vector
 
-FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0, "page": 0.5}  # what a word counts in each
+FIELDS = {
+    "label": 4.0,
+    "context": 1.2,
+    "body": 1.0,
+    "page": 0.5,
+}  # what a word counts (research/reports.md)
+# and n-grams; chosen on the questions of research/reports.md
 GRAMS = {"label": 1.0, "context": 0.15, "body": 0.8}
-LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75, "page": 0.0}  # how much its length counts
-K1 = 1.2
+LENGTHS = {
+    "label": 0.5,
+    "context": 0.3,
+    "body": 0.75,
+    "page": 0.0,
+}  # its length (research/reports.md)
+K1 = 1.2  # BM25, the usual value
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 READ = 0.95  # what a reading counts beside the question as it is
 RECENT = 4  # years that the prose of a report looks back
 SAYS_BUDGET = 0.6  # of a question, from where on a sentence on a budget says it
 ONLY_REPORT = 0.5  # as if it had been named, in part
 OWN_WORDS = 0.5  # of a sentence, where one is to be shown
-OWN_VECTOR = 0.5
+OWN_VECTOR = 0.5  # of its cosine, where one is to be shown; chosen
 SPREAD = 40  # first hits that are spread
 NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
 SAME_WORD = 0.4  # how alike another word, to say something of what is asked for
 MOST_SAID = 4.0  # words; where so many are said together, more prove nothing more
 LOOKED_AT = 5  # first hits whose passages are looked at
-SAME_TABLE = 0.8
-SAME_PAGE = 0.92
+SAME_TABLE = 0.8  # what is left of a score for each earlier hit of its table; chosen
+SAME_PAGE = 0.92  # and of its page; chosen
 Signals = dict[str, Array]
 Lookup = Callable[[str], Document]
 

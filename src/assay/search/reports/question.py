@@ -29,8 +29,8 @@ from assay.search.reports.cells import (
     kinds_asked,
 )
 
-MAX_WORDS = 60
-MAX_READINGS = 6
+MAX_WORDS = 60  # of a question; chosen, to bound time
+MAX_READINGS = 6  # of a question; chosen, to bound time
 # words of a question that say nothing of what it is about
 ASKING = frozenset(
     "oli olivat ollut olleet olisi on ovat paljonko montako moniko kuinka paljon monta moni suuri "
