@@ -51,20 +51,12 @@ from assay.search.reports.documents import (
 from assay.search.reports.question import Question, question_of, readings, similar_words
 from assay.search.signals import asked_vector
 
-FIELDS = {
-    "label": 4.0,
-    "context": 1.2,
-    "body": 1.0,
-    "page": 0.5,
-}  # what a word counts (research/reports.md)
-# and n-grams; chosen on the questions of research/reports.md
+# what a word counts in each: label and context of research/reports.md, the others chosen
+FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0, "page": 0.5}
+# what an n-gram counts in each; chosen
 GRAMS = {"label": 1.0, "context": 0.15, "body": 0.8}
-LENGTHS = {
-    "label": 0.5,
-    "context": 0.3,
-    "body": 0.75,
-    "page": 0.0,
-}  # its length (research/reports.md)
+# how much its length counts: that of prose (body) of research/reports.md, the others chosen
+LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75, "page": 0.0}
 K1 = 1.2  # BM25, the usual value
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 READ = 0.95  # what a reading counts beside the question as it is
