@@ -213,7 +213,7 @@ def test_what_is_not_proven_says_how_many_queries_would_show_it(
     size = "3.0 points" if golden else "0.03"
     said = (
         f"Showing a difference of {size} with 80% power takes about {need['queries']:,} queries, "
-        f"{need['queries'] - have:,} more than these. assay plan calculates"
+        f"{need['queries'] - have:,} more than these. Use assay plan"
     )
     assert said in " ".join(assay_cli("compare", "base.json", "now.json").out.split())
     agents = verdicts(compare_results([tmp_path / "base.json", tmp_path / "now.json"]))
