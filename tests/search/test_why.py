@@ -57,6 +57,15 @@ def test_a_hit_says_what_it_has_to_do_with_the_first(home: Path) -> None:
     assert (refers.refers_to, refers.place) == (1, "5 §")
 
 
+def test_a_word_names_the_only_provision_that_has_it(home: Path) -> None:
+    def named(question: str) -> list[bool]:
+        return [hit.why.named for hit in corpora.search("l", question, home=home).hits]
+
+    assert named("mikä on kuljettaja")[0]
+    assert not any(named("mikä on köysi"))  # two have it
+    assert named("6 §")[0]
+
+
 def test_what_has_none_of_the_words_says_so() -> None:
     documents = [
         Document(id="1", title="", text="Venevaja on rannassa.", language="fi"),

@@ -21,6 +21,7 @@ from assay.core.types import Document, Hit
 from assay.law.citing import section_name
 from assay.law.places import Cited, sections_named
 from assay.search.index import Index
+from assay.search.signals import HELD
 from assay.search.snippets import Asked
 from assay.search.views import section_key
 
@@ -77,6 +78,18 @@ def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
     return behind
 
 
+def _named(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:
+    """The hits that the question names. One word names the only provision that has it, and
+    otherwise the one that it is the title of."""
+    strength = {hit.doc_id: hit.explanation.get("named", 0.0) for hit in hits}
+    named = {doc_id for doc_id, value in strength.items() if value >= NAMED}
+    if index.profile.kind != "soft":
+        return named
+    if len(asked.telling) == 1 and len(named) > 1:
+        named = {doc_id for doc_id in named if strength[doc_id] >= HELD}
+    return named | {hit.doc_id for hit in hits if hit.explanation.get("citation", 0.0) >= CITED}
+
+
 def why_each(
     index: Index, asked: Asked, hits: Sequence[Hit], documents: Sequence[Document], first: int
 ) -> list[Why]:
@@ -86,11 +99,11 @@ def why_each(
     else:
         held = [_by_reading(index, asked, document) for document in documents]
     related = _related(index, hits, documents, first)
+    named = _named(index, asked, hits)
     return [
         msgspec.structs.replace(
             one,
-            named=hit.explanation.get("named", 0.0) >= NAMED
-            or (index.profile.kind == "soft" and hit.explanation.get("citation", 0.0) >= CITED),
+            named=hit.doc_id in named,
             words=(most := _telling(asked, words)),
             instead={word: instead[word] for word in most if word in instead},
             missing=missing[:MOST_MISSING],
