@@ -3,6 +3,8 @@ which question is meant."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -80,7 +82,7 @@ def test_a_golden_run_moves_in_points_and_names_its_questions(store: Store, tmp_
     run = kept(service, path, "e", ["d2"], ids=ids)
     page = local_client(service).get(f"/runs/{run.id}?lang=en").text
     assert "e is better on 0 questions, worse on 2" in page
-    assert '<a href="#weakest">See why</a>' in page
+    assert '<a href="#queries">See why</a>' in page
     abstained = page.partition("wrong abstentions")[2].partition("</tr>")[0]
     assert "0% to" in abstained, "every rate has its interval"
     assert "On golden, before (baseline) is probably better than e (" in page
@@ -180,3 +182,27 @@ def test_runs_of_one_engine_are_told_apart_as_shortly_as_they_can_be(
     )
     found = client.get(f"/api/compare?a={new.id}&b={later.id}").json()
     assert found["names"] == ["e (2026-05-23 12:00)", "e (2026-05-23 13:00)"]
+
+
+def test_the_queries_of_a_run_are_filtered_sorted_and_paged(store: Store, tmp_path: Path) -> None:
+    path = golden_set(tmp_path)
+    questions = json.loads(path.read_text())
+    many = [questions[0] | {"id": f"k{n}", "must": False} for n in range(40)]
+    path.write_text(json.dumps(many))
+    service = served(
+        store, tmp_path, path, TOML.format(path=path).replace("gold.set", "gold.golden")
+    )
+    found = [f"k{n}" for n in range(20)]
+    run = kept(service, path, "e", ["d1"], ids=found)
+    client = local_client(service)
+
+    def listed(filters: str) -> list[str]:
+        page = client.get(f"/runs/{run.id}?lang=en&{filters}").text
+        return re.findall(r"<bdi>(k\d+)</bdi>", page.partition('id="queries"')[2])
+
+    assert len(listed("")) == 30
+    assert len(listed("offset=30")) == 10
+    assert set(listed("")) | set(listed("offset=30")) == {f"k{n}" for n in range(40)}
+    assert not set(listed("")[:20]) & set(found), "what failed comes first"
+    assert set(listed("sort=best")[:20]) == set(found)
+    assert listed("q=k39") == ["k39"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -16,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import BOUNDS, DROPS, Results, Verdict
 from assay.core.types import Page
-from assay.reports import ReportView, render, tuning, view
+from assay.reports import ReportView, render, shapes, tuning, view
 from assay.reports import answers as answer_reports
 from assay.reports.drawings import (
     ChartLine,
@@ -167,14 +169,12 @@ def is_share(key: str) -> bool:
     return not counted and not any(part in key for part in ("latency", "score"))
 
 
-def weakness(line: object) -> tuple[float, str]:
-    values: dict[str, float | None] = dict(getattr(line, "values", {}))
-    outcome = getattr(line, "outcome", None)
-    if outcome is not None:  # of those that failed, what must pass comes first
-        entry = outcome.entry
+def weakness(line: shapes.ReportQuery) -> tuple[float, str]:
+    if line.outcome is not None:  # of those that failed, what must pass comes first
+        entry = line.outcome.entry
         return entry.passed + (0.0 if entry.must else 0.5), entry.query_id
-    value = values.get("ndcg@10", next(iter(values.values()), None))
-    return (2.0 if value is None else value), getattr(line, "query_id", "")
+    value = line.values.get("ndcg@10", next(iter(line.values.values()), None))
+    return (2.0 if value is None else value), line.query_id
 
 
 class MovedDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -412,6 +412,34 @@ def list_runs(request: Request) -> Response:
     )
 
 
+class QueryList(msgspec.Struct, frozen=True, kw_only=True):
+    """Which queries of a run its page lists: by words, in an order, from a place on."""
+
+    q: str = ""
+    sort: Literal["", "best", "text"] = ""  # the weakest first, if nothing is chosen
+    offset: int = 0
+
+
+def _listed(queries: Sequence[shapes.ReportQuery], chosen: QueryList) -> list[shapes.ReportQuery]:
+    """The queries that have all words asked for, in the order asked for."""
+    words = chosen.q.casefold().split()
+    found = [
+        line
+        for line in queries
+        if all(word in f"{line.query_id} {line.text}".casefold() for word in words)
+    ]
+    if chosen.sort == "text":
+        return sorted(found, key=lambda line: (line.text or line.query_id).casefold())
+    return sorted(found, key=weakness, reverse=chosen.sort == "best")
+
+
+def _query_list_address(run_id: str, chosen: QueryList, **changed: object) -> str:
+    """The address of the page of a run with something of its list of queries changed."""
+    values = msgspec.structs.asdict(chosen) | changed
+    kept = urlencode({key: value for key, value in values.items() if value})
+    return f"/runs/{quote(run_id, safe='')}{'?' if kept else ''}{kept}#queries"
+
+
 def show_run(request: Request) -> Response:
     """One run: its figures, the verdict of the gates, every query, and its receipt."""
     service, left, blind = sight(request)
@@ -436,6 +464,8 @@ def show_run(request: Request) -> Response:
     ]
     rests = verdict_risk(service, run, verdict)
     newest = run_page(service, gold=run.gold, engine=run.engine, limit=1).items[:1]
+    chosen = query(request, QueryList)
+    listed, start = _listed(report.queries, chosen), max(chosen.offset, 0)
     return decided_page(
         request,
         "run.html",
@@ -459,7 +489,12 @@ def show_run(request: Request) -> Response:
         others=others,
         newer=next((line for line in newest if line.id != run.id), None),
         since=since and baseline_summary(since, language_for(request)),
-        weakest=sorted(report.queries, key=weakness)[:LISTED],
+        chosen=chosen,
+        listed=listed,
+        queries=listed[start : start + LISTED],
+        start=start,
+        step=LISTED,
+        at=partial(_query_list_address, run.id, chosen),
     )
 
 
