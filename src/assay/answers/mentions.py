@@ -272,11 +272,7 @@ _LEADING = re.compile(
 _CASE_PAGE = re.compile(r",\s\d{1,4}(?:[-–]\d{1,4})?(?![\d/.,]*\d)(?:\s\((?:1[789]|20)\d\d\))?")
 _ET_SEQ = re.compile(r",?\s+et\.?\s+seq\.?")
 _CASE_YEAR = re.compile(r"\s\((?:1[789]|20)\d\d\)")
-_OWN_UNIT = {
-    "fi": re.compile(r"[\d\w]\)?$"),
-    "en": re.compile(r"[\d(]"),
-    "he": re.compile(r"[\d(]"),
-}
+_OWN_UNIT = re.compile(r"[\d(]")
 _OWN_CODE = re.compile(r"\s[A-Z]\w|\.[A-Z]|§")  # "and 42 USC 1983" is no item of the list before it
 _SIGN_AT_END = re.compile(r"(?:§\S*|luku\w*|luvu\w*|moment\w*|mom\.?|koh[td]a\w*|artikla\w*)$")
 _NAME_BEFORE = re.compile(
@@ -332,7 +328,7 @@ def _continues_list(text: str, before: Citation, one: Citation) -> bool:
         return False
     if one.language == "fi":
         return not _SIGN_AT_END.search(before.text)
-    return bool(_OWN_UNIT["en"].match(one.text)) and not _OWN_CODE.search(one.text)
+    return bool(_OWN_UNIT.match(one.text)) and not _OWN_CODE.search(one.text)
 
 
 def _mention(text: str, group: list[Citation]) -> Mention:

@@ -24,6 +24,7 @@ from assay.cli.options import (
 from assay.cli.output import Json, emit, put, say, searching, show, tell, warn
 from assay.core import extras
 from assay.core.errors import AssayError, UsageError
+from assay.core.extras import require_extra
 
 if TYPE_CHECKING:
     from assay.workbench.project.init import Answers
@@ -693,6 +694,7 @@ def start(
         found_steps = way.steps(answers)
         emit(found_steps, lambda: _step_lines(found_steps), json=json)
         return
+    require_extra("words", "assay start")  # packets compare the forms of words
     while (at := way.next_step(answers)) is not None:
         number, step = at
         say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")

@@ -72,8 +72,8 @@ GOLD_ENDINGS = {
     ".tsv": "trec",
 }
 
+WRITTEN_RUNS = ("trec", "beir")  # run formats that have `write_run`, which picks one by the ending
 # TREC runs come with any ending, and with none: a file with another one is read as such.
-WRITTEN_RUNS = ("trec", "beir")  # run formats that have `write_run`
 RUN_ENDINGS = {
     ".json": "json",  # or beir, by what is in it
     ".run": "trec",

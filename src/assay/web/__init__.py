@@ -1,5 +1,5 @@
-"""The web server: the log endpoint for services in any language, diagnostics and metrics, the
-dashboard and the expert's review page. Parse, call one verb, render."""
+"""The web server: the pages of the workbench and the same calls as JSON, the log endpoint for
+services in any language, diagnostics and metrics. Parse, call one verb, render."""
 
 from __future__ import annotations
 
