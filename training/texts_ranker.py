@@ -1,7 +1,7 @@
 """Fit the weights of longer texts and write them to src/assay/search/data/ranker.json.
 
     python texts_ranker.py --codes eval/made_code_*.jsonl --graded CORPUS=DATASET.json …
-    python texts_ranker.py --opinions CORPUS --data /work/shared/data
+    python texts_ranker.py --opinions CORPUS --data DATA
 
 Features are BM25 over stems, character 4-grams and the encoder's cosine; BM25 counts as one. A
 softmax regression over candidates, every collection with the same weight in it. nDCG@10 is printed
