@@ -51,7 +51,7 @@ from assay.language.figures import Figure, figures_in, supports, values_in
 from assay.law.citation import Citation
 from assay.law.parse import laws_named, parse
 
-SHORTEST_QUOTE = 5  # words; fewer may stand anywhere
+SHORTEST_QUOTE = 5  # words (taste); fewer may stand anywhere
 ALIKE = 0.6  # share of the words of a quotation that stand in its source in order (taste)
 FAULTS = {
     "exists": ("not_found",),
@@ -699,7 +699,7 @@ _HE = (
     r"|(?:לא נמצאה|לא מצאתי|אין|לא נמצא)\s(?:\S+\s){0,3}?(?:תשובה|מענה|התייחסות|מידע מספיק|בסיס)"
 )
 _REFUSAL = re.compile(f"{_EN}|{_FI}|{_HE}", re.IGNORECASE)
-_FIRST = 2  # sentences in which an answer that refuses says so
+_FIRST = 2  # sentences in which an answer that refuses says so (taste)
 
 
 def refusal_in(sentences: list[str], *, cites: bool) -> str:

@@ -30,8 +30,8 @@ _CLOSERS = {
     "‹": "›",
 }
 _MARK = re.compile(f"[{''.join(_CLOSERS)}]")
-_LONGEST_QUOTE = 4_000  # characters
-_MOST_TRIES = 40  # marks that may stand inside one quotation
+_LONGEST_QUOTE = 4_000  # characters (taste)
+_MOST_TRIES = 40  # marks that may stand inside one quotation (taste)
 _BLOCK = re.compile(r"(?m)^[ \t]*>[ \t]?(?P<line>[^\n]*)(?:\n[ \t]*>[ \t]?[^\n]*)*")
 
 
@@ -279,8 +279,8 @@ _NAME_BEFORE = re.compile(
     r"(?P<name>[A-Z][A-Za-z’'-]*[a-z](?:\s[A-Z][A-Za-z’'-]*[a-z])?)\s(?:[Aa]dvice\s)?(?:[Ll]etter|[Oo]pinion)"
     r",?\s\(?(?:No\.\s)?$"
 )
-MOST_ACTS = 1_000  # named in one answer
-_LONGEST_MENTION = 400  # characters
+MOST_ACTS = 1_000  # named in one answer (taste)
+_LONGEST_MENTION = 400  # characters (taste)
 _AFTER_ACT = re.compile(r",?\s+\(?$")
 _BEFORE_ACT = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?$")
 

@@ -21,9 +21,10 @@ from assay.core.errors import InputError
 from assay.core.files import decode, empty_file, iter_json_lines, read_bytes, read_json
 from assay.language.detect import language_code
 
-LONGEST = 50_000  # characters of an answer, some 20 pages; more is no answer (taste)
+# taste: what is longer is no answer
+LONGEST = 50_000  # characters of an answer, some 20 pages
 MOST_GIVEN = 2_000_000  # characters of all passages of one answer
-MOST_PASSAGES = 1_000  # of one answer; chosen
+MOST_PASSAGES = 1_000  # of one answer
 MOST_CITED = 1_000  # signs of a citation in one answer
 
 
@@ -88,7 +89,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 _TEXT_KEYS = ("text", "content", "page_content", "segment", "body", "passage", "context")
 _ID_KEYS = ("id", "doc_id", "docid", "document_id", "source", "chunk_id", "_id", "title")
-_DEEPEST = 3  # levels of a nested row that become columns
+_DEEPEST = 3  # levels of a nested row that become columns (taste)
 
 
 class ReadAnswers(NamedTuple):

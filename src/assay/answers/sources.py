@@ -31,7 +31,7 @@ from assay.law.spellings import SHORT_NAMES
 from assay.law.versions import IN_FORCE, NOT_YET
 
 _REPORTED = re.compile(r"\d+ [A-Z]+ Ops\. \d+$")
-_KEPT_TEXTS = 400  # documents whose text is kept for the next answer
+_KEPT_TEXTS = 400  # documents whose text is kept for the next answer (taste)
 
 
 class Provision(NamedTuple):

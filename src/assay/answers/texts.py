@@ -62,10 +62,10 @@ class NearestText(NamedTuple):
     source: str = ""
 
 
-_MARGIN = 12  # words that may be missing from a quotation or be put into it
+_MARGIN = 12  # words that may be missing from a quotation or be put into it (taste)
 NOTHING = NearestText(0.0, "")
 _MOST_COMPARED = 300  # words of a quotation: the comparison takes their square (taste)
-_COMPARED = 3  # texts that have most words of a quotation; the others are not compared with it
+_COMPARED = 3  # texts with most words of a quotation; the others are not compared with it (taste)
 
 
 @lru_cache(maxsize=500)

@@ -20,7 +20,7 @@ import msgspec
 
 from assay.core.errors import InputError, NotWritten
 
-MAX_LINE_BYTES = 64 * 2**20  # far beyond any document; a file without line ends is not text
+MAX_LINE_BYTES = 64 * 2**20  # taste: far beyond any document; a file without line ends is not text
 OURS = ".assay-"  # in the names of temporary files, so that those left behind are known for ours
 _TEMPORARY = re.compile(rf"\..+{re.escape(OURS)}[a-z0-9_]{{8}}")
 HUGE_INTEGER = re.compile(rb"[0-9]{309}")  # floats end below 2e308; it may stand in a string too
@@ -278,7 +278,7 @@ def refuse_unwritable(path: Path) -> None:
         ) from error
 
 
-LEFT_AFTER = 3600.0  # seconds; a writer of ours needs its temporary files for moments
+LEFT_AFTER = 3600.0  # seconds, by taste; a writer of ours needs its temporary files for moments
 
 
 def leftovers(folder: Path) -> list[Path]:

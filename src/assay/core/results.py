@@ -18,11 +18,12 @@ from assay.core.types import Finding, JsonObject, approval_status
 
 Status = Literal["pass", "fail", "inconclusive"]
 
-# exit codes (docs/configuration.md)
+# exit codes, a convention of our own; docs/configuration.md lists all of them
 EXIT: dict[Status, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 Interval = tuple[float, float]
 
-ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
+# taste: a mean of 0.6 can be a little less in floating point, but never by this much
+ROUNDING = 1e-9
 DECIMALS = 3  # of a figure, on every page and in every message (taste)
 MOST_DECIMALS = 9  # as exact as ROUNDING
 FEWEST = 10  # judged queries: with fewer an interval cannot be trusted (rule of thumb)

@@ -23,8 +23,8 @@ from assay.core.types import Hit, QueryResult, Run
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
-CHUNK_ROWS = 250_000  # rows ranked at a time, to bound memory
-CACHED_ROWS = 30_000  # rows whose table stays in the processor's cache
+CHUNK_ROWS = 250_000  # rows ranked at a time, to bound memory (taste)
+CACHED_ROWS = 30_000  # rows whose table should stay in the processor's cache (taste)
 
 
 class Block(NamedTuple):

@@ -486,7 +486,7 @@ def machine_note_of(gold: GoldSet) -> str:
 # ── pages of long lists ───────────────────────────────────────────────────────────────────────────
 
 
-MAX_PAGE = 200  # items in one answer, for pages and agents
+MAX_PAGE = 200  # items in one answer, for pages and agents (taste)
 T = TypeVar("T")
 
 

@@ -43,7 +43,9 @@ Answer = TypeVar("Answer", covariant=True)
 GRACE = 10.0  # for a worker to end by itself when it is no longer needed
 LOOK = 1.0  # between checks of silent workers
 LEFTOVER_GRACE = 0.5  # for the processes that a worker started to notice its end and clean up
-LENGTH_BYTES = 8  # before every message: how many bytes it has
+
+# messages on the pipes, a format of our own: before each one stands how many bytes it has
+LENGTH_BYTES = 8
 FAREWELL = b""  # the message that says that there are no more jobs
 # The worker looks for modules where the command does, which need not be where a new Python would.
 START = "import sys; sys.path[:] = sys.argv[1:]; from assay.core.workers import serve; serve()"

@@ -82,13 +82,14 @@ from assay.corpus.parts import (
 )
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
-PARALLEL_BYTES = 32 * 2**20  # below this, starting workers costs more than it saves
+# Below this, starting workers costs more than it saves (taste; one takes 0.1 s, decision 10).
+PARALLEL_BYTES = 32 * 2**20
 MAX_WORKERS = 4  # taste: merging and resolving are done by one process all the same
 WORKERS: int | None = None  # how many read at once, if not as many as the machine and size suggest
-# What may need far more memory than its size, and what is read in this process at most.
+# What may need far more memory than its size, and what is read in this process at most (taste).
 COMPLEX = (".pdf",)  # and every file of an importer that is ISOLATED
 SIMPLE_BYTES = 16 * 2**20
-STARTING_SECONDS = 60.0  # for a worker process to begin
+STARTING_SECONDS = 60.0  # for a worker process to begin (taste)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ from assay.corpus.disk import (
 
 SUMS = "SHA256SUMS.json"
 _NAME = re.compile(r"\w[\w.-]*")
-MAX_ENTRY_BYTES = 64 * 2**20  # of the manifest, and of the sums
+MAX_ENTRY_BYTES = 64 * 2**20  # of the manifest, and of the sums (taste)
 # Measured: a corpus packs to a quarter or less of its size; one that unpacks to a hundred times its
 # size is a decompression bomb.
 SMALL, MOST_PACKED = 256 * 2**20, 100
@@ -214,7 +214,8 @@ CITED = {name: pl.String() for name in ("normal", "kind", "language", "text", "s
     "row": pl.Int64(),
     "targets": pl.List(pl.Int64()),
 }
-MOST = 4  # times its size that the texts of a file may have; ours have less than one
+# times its size that the texts of a file may have (taste); ours, measured, have less than one
+MOST = 4
 
 
 class Alteration(msgspec.Struct, frozen=True):

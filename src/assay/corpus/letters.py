@@ -35,7 +35,8 @@ from assay.law import en
 from assay.law.citation import Citation, Facts, Resolution, resolution_of_rows
 from assay.law.en import OPINION
 
-# How much a claim to a number is worth, by where the number stands.
+# How much a claim to a number is worth, by where the number stands: set by hand on the FPPC's
+# opinions, as are the numbers below.
 HEADING = 4
 TITLE = 2
 ID = 2
@@ -46,13 +47,13 @@ _NO_NAMES = set("and the van von advice letter opinion informal this see also".s
 # same document.
 VOTES = 5
 AGREEMENT = 0.9
-FIRST_YEAR = 70  # of the century before; '69 is 2069
+FIRST_YEAR = 70  # of the century before ('69 is 2069): the FPPC began in 1975
 LATER = "number, of a later year than what cites it"  # a stamp such as "superseded by"
 REPAIRED = "addressee, number one digit off"
 # How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
 SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
-NAME_SIMILARITY = 0.8  # of a name that somebody typed, beside one that a scanner read
+NAME_SIMILARITY = 0.8  # of a name that somebody typed, beside one from a scan (taste)
 
 Number = tuple[str, str]  # year, number
 # The heading of an answer, which names the file in the Commission's own series; that of a note in

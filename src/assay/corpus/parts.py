@@ -39,7 +39,7 @@ PART_CHARACTERS = 24 * 2**20
 BATCH_FILES = 512
 BATCH_BYTES = 16 * 2**20
 LONG_TEXT = 100_000  # characters
-ROWS_TOGETHER = 64  # in an Arrow file: one document is read without the rest of its part
+ROWS_TOGETHER = 64  # in an Arrow file (taste): one document is read without the rest of its part
 MENTIONS_SCHEMA = pl.Schema(
     {
         "row": pl.Int64,

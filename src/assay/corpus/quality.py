@@ -34,16 +34,16 @@ from assay.corpus.letters import LATER, REPAIRED
 ODD = "duplicate no-id odd-id bad-date future-date wrong-folder html left-out empty-section twice"
 ONLY_ODD = frozenset(ODD.split())
 LOW_QUALITY = 0.6  # a person should look at a lower score (taste)
-SIGNATURE = 64  # values of a document's signature; this and BANDS as explained above
+SIGNATURE = 64  # values of a document's signature; the docstring has the reason for this and BANDS
 BANDS = 16
 SIMILAR = 0.8  # from this share on, two documents are near-duplicates (taste)
+SHINGLE = 5  # words (taste)
 # taste: bounds on the work for one document or band
 MAX_BUCKET = 200  # documents with an equal band that are compared
-SHINGLE = 5  # words
 MAX_WORDS = 20_000  # of a document that are looked at
 MAX_SHINGLES = 1024  # of a document that count
-MIN_WORDS = 20  # a shorter text is like any other
-MIN_SHINGLES = 16  # those of a text of MIN_WORDS words
+MIN_WORDS = 20  # a shorter text is like any other (taste)
+MIN_SHINGLES = MIN_WORDS - SHINGLE + 1
 SEED = 20240229  # any number, so that signatures are always the same
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]

@@ -36,8 +36,8 @@ Work = Callable[[int], T]  # the number of a query -> what its call gave
 FIRST_WAIT = 0.25  # seconds before the first retry; doubled each time, and shortened by chance
 LONGEST_WAIT = 8.0  # seconds between two attempts
 WAITS = 30.0  # seconds that the waits of one query may take together
-OUT_OF_TIME = "no answer in"  # how the error of a call begins that took too long
 SLACK = 1.0  # seconds before a thread that should have answered is left behind
+OUT_OF_TIME = "no answer in"  # how the error of a call begins that took too long
 
 
 class Temporary(EngineError):

@@ -30,7 +30,7 @@ KEYS = "See docs/engines.md for the keys."
 # the values of a gold set's row that a request, a query or a parameter of an engine may name
 ROW = ("corpus", "practice_area", "language", "as_of", "filters")
 PLAIN = ("search_module", "module", "engine", "run")
-DEFAULT_TIMEOUT = 60.0  # seconds for one query
+DEFAULT_TIMEOUT = 60.0  # seconds for one query (taste)
 MOST_AT_ONCE = 256  # calls of one engine; chosen: each has a thread and a connection
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -60,6 +60,7 @@ from assay.engines.mapping import fields_of, lists_in, number
 from assay.engines.secrets import SHORTEST, secret_names, values_of, with_secrets, without_secrets
 
 SHOWN = 300  # characters of what a server says of an error; taste
+# failures that may pass: RFC 9110, 6585 and 8470; 520 to 524 are Cloudflare's, 529 is a custom
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 
 
@@ -505,7 +506,7 @@ HTTP = EngineKind(settings=HttpTable, make=HttpEngine, check=mistake, files=("ca
 
 
 MOST_BYTES = 64 * 2**20  # of an answer; chosen: more is no page of hits
-BLOCK = 65_536  # bytes read at a time
+BLOCK = 65_536  # bytes read at a time (taste)
 PORTS = {"http": 80, "https": 443}  # RFC 9110
 STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 

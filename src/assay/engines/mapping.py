@@ -21,6 +21,7 @@ IDS = ("id", "_id", "doc_id", "document_id", "objectID", "docid", "_key", "key",
 SCORES = ("score", "_score", "relevance", "similarity", "rank_score", "_rankingScore", "text_match")
 TITLES = ("title", "name", "heading", "subject", "caption")
 TEXTS = ("text", "content", "body", "snippet", "summary", "abstract", "highlight")
+# taste: how much of an answer is looked at, and shown
 DEEPEST = 4  # levels of objects that are looked into
 LOOKED_AT = 20  # hits
 SHOWN = 60  # characters of an example

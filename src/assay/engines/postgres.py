@@ -287,7 +287,7 @@ def _prepare(settings: Settings, extensions: dict[str, str], connection: Any) ->
         connection.execute("SELECT set_config(%s, %s, false)", (name, value))
 
 
-SIMILAR = 0.3  # of the query's trigrams; the operator's own threshold, 0.6, misses inflected Hebrew
+SIMILAR = 0.3  # of the query's trigrams (taste); the operator's own 0.6 misses inflected Hebrew
 # Conditions and orders are written so that indexes serve them: GIN on to_tsvector(CONFIG, text) or
 # on a stored tsvector; GIN or GiST with trigram operators; HNSW or IVFFlat with vector_cosine_ops,
 # which allow no second sort key. Any word of the query may match, as in every engine that ranks:
@@ -377,7 +377,7 @@ def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k:
 
 # ── a corpus that Assay loaded ────────────────────────────────────────────────────────────────────
 
-BLOCK = 20_000  # documents in one list of a term
+BLOCK = 20_000  # documents in one list of a term (taste)
 BEST = """
 SELECT held.row, sum(held.impact * asked.weight)::float8 AS score
 FROM unnest(%(terms)s::text[], %(weights)s::real[]) AS asked(term, weight)

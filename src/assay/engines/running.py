@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from assay.engines.http import HttpEngine, Request
 
 Say = Callable[[str], None]
-START = 300.0  # seconds that a module has to be imported and to make its engine
-SHOWN = 5  # names in a message
+START = 300.0  # seconds that a module has to be imported and to make its engine (taste)
+SHOWN = 5  # names in a message (taste)
 
 
 def ask_engine(

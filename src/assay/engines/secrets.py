@@ -14,7 +14,7 @@ from assay.core.errors import InputError
 from assay.core.redaction import MASK, without_password
 
 NAMED = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
-SHORTEST = 6  # a part of a key that is this long is one
+SHORTEST = 6  # taste: a part of a key that is this long is taken out as the key is
 
 
 def secret_names(text: str) -> list[str]:

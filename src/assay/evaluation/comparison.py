@@ -66,8 +66,8 @@ __all__ = [
     "differing_fingerprints",
 ]
 
-MOVES_SHOWN = 10  # how many of the queries that moved most are shown
-PROBABLE = 0.7  # the sign is sure enough to be named, though not significant
+MOVES_SHOWN = 10  # how many of the queries that moved most are shown (taste)
+PROBABLE = 0.7  # the sign is sure enough to be named, though not significant (decision 18)
 
 
 # ── what a comparison says ────────────────────────────────────────────────────────────────────────

@@ -22,8 +22,9 @@ Statistic = Callable[[Floats], Floats]  # [..., columns] of sums to [..., figure
 SAMPLES = 2_000  # bootstrap samples; chosen
 LEVEL = 0.95  # of intervals; the usual
 BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
-MIN_CLUSTERS = 5  # with fewer queries there are too few ways to draw them, and pairs are resampled
-MIN_DEFINED = 0.5  # the share of resamples that must have a value
+# taste: with fewer queries there are too few ways to draw them, and pairs are resampled
+MIN_CLUSTERS = 5
+MIN_DEFINED = 0.5  # the share of resamples that must have a value (taste)
 
 ALWAYS_SAME = "every resample gives the same value"
 TOO_FEW = "too few pairs"

@@ -19,6 +19,7 @@ from assay.core.results import (
     DECIMALS,
     DROPS,
     EVIDENCE,
+    ROUNDING,
     Gate,
     GradedEntry,
     GradedResults,
@@ -210,15 +211,12 @@ def judged_share_of_gate(gate: Gate, results: GradedResults) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
-SHARE_ROUNDING = 1e-9  # floating point, as ROUNDING in core/results.py
-
-
 def has_too_few_judged(gate: Gate, results: GradedResults) -> bool:
     """Whether the gate waits for more judgments. A mean of shares that is 0.9 may come out a hair
     below it."""
     return (
         gate.min_judged is not None
-        and judged_share_of_gate(gate, results) < gate.min_judged - SHARE_ROUNDING
+        and judged_share_of_gate(gate, results) < gate.min_judged - ROUNDING
     )
 
 
@@ -294,7 +292,8 @@ def _worst_case_shows(gate: Gate, values: Floats, limit: float, power: float) ->
     return not low[0] < limit < high[0]
 
 
-RERUN_SPREAD = 0.02  # the spread of an engine that is run again: the least change to allow for
+# the spread of an engine that is run again (taste): the least change to allow for
+RERUN_SPREAD = 0.02
 
 
 def undecidable_reason(gate: Gate, n: int) -> str:

@@ -37,9 +37,9 @@ from assay.core.runs import (
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.evaluation.measures import NO_GRADE, NO_RANK, Integers, JudgedHits
 
-# queries are scored in blocks of at most this many matrix cells, so one deep query costs little
+# taste: queries are scored in blocks of at most this many matrix cells, to bound memory
 BLOCK_CELLS = 8_000_000
-MOST_COUNTED = 250  # different grades
+MOST_COUNTED = 250  # different grades (taste): with more, sorting them is quicker
 
 NEGATIVE = "no relevant document is known: a negative test, not a ranking query"
 UNJUDGED_QUERY = "no judgments"

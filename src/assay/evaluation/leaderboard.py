@@ -37,7 +37,7 @@ from assay.evaluation.gate_values import SLICES
 from assay.evaluation.golden.changes import with_same_judgments
 from assay.evaluation.statistics import adjust_tests, slice_chances
 
-SMALLEST = 3  # queries of a slice that is looked at
+SMALLEST = 3  # queries of a slice that is looked at (taste)
 Z = statistics.NORMAL.inv_cdf(1 - statistics.ALPHA / 2)
 
 

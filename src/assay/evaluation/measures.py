@@ -30,7 +30,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Booleans = np.ndarray[Any, np.dtype[np.bool_]]
 
-MAX_CUTOFF = 10**9  # far beyond any list of hits, below NO_RANK
+MAX_CUTOFF = 10**9  # taste: far beyond any list of hits, below NO_RANK
 NO_RANK = 2**40  # the rank of padding: beyond every cutoff
 NO_GRADE = -(2**30)  # the grade of padding: below every threshold
 

@@ -44,10 +44,10 @@ from assay.evaluation.statistics import (
 __all__ = ["MOST", "POWER"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-DEFAULT_DIFFERENCE = 0.03  # the difference that is asked for where nobody says
+DEFAULT_DIFFERENCE = 0.03  # the difference that is asked for where nobody says (taste)
 PASS = "pass"  # the key of what decides a golden set
 DRAWS = 2_000  # for the range of the spread; chosen
-LIKELY = (10, 90)  # the range of the spread, in percent
+LIKELY = (10, 90)  # the range of the spread that is shown, in percent (taste)
 JUDGES = (1, 2, 3)  # of each pair, for which a plan is shown; taste
 
 

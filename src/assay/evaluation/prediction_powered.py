@@ -48,6 +48,7 @@ from assay.evaluation.statistics import NORMAL, t_quantile
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
+# Chosen by coverage in simulations: research/judgments.md, experiment 14.
 PRIOR = 1.0  # queries that are assumed beside those seen
 CAUTION = 3.0  # weight is times n/(n + CAUTION): a slope from few queries is too bold
 DOUBT = 2.0  # the square of Student's t that a slope has by chance, or nearly

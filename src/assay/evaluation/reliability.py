@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-BINS = 5  # of the curve: few questions fill no more
+BINS = 5  # of the curve (taste): few questions fill no more
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Booleans = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 

@@ -61,16 +61,16 @@ ALPHA = 0.05  # the usual level of significance
 POWER = 0.8  # the usual chance to find a change that is there
 SAMPLES = 10_000  # random signs of a test; chosen
 SEED = 20_260  # any number, so that a test always says the same
-EXACT = 13  # up to this many queries every assignment of signs is looked at
-SMALL = 10  # below this many queries an interval is shown with a warning
-BLOCK_CELLS = 200_000  # small blocks stay in cache
+EXACT = 13  # queries: 2**13 assignments of signs are fewer than SAMPLES, so each is looked at
+SMALL = 10  # below this many queries an interval is shown with a warning (rule of thumb)
+BLOCK_CELLS = 200_000  # small blocks stay in cache (taste)
 NORMAL = NormalDist()
-TIE = 1e-9  # a change no larger than this is a tie
+TIE = 1e-9  # a change no larger than this is a tie; sums in floating point are less exact than 0
 FEW_MOVED = 0.1  # the share of queries that move, up to which nearly all tie (taste)
 FAR = 0.5  # of the range: a query so far from the mean lost or won nearly everything (taste)
-ADDED = 2 * 0.25**2  # what the two queries add to the sum of squares
-HALF = 0.5  # of a query with the variance of a rate, which every mean on [0, 1] is given
-MOST = 1_000_000  # queries: beyond, the answer is that it cannot be done
+ADDED = 2 * 0.25**2  # what the two queries add to the sum of squares (decision 34)
+HALF = 0.5  # of a query with the variance of a rate, which every mean on [0, 1] is given (taste)
+MOST = 1_000_000  # queries (taste): beyond, the answer is that it cannot be done
 ALIKE = "every query has the same value, which tells nothing about others"
 
 
@@ -543,7 +543,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 # their squares. No slice of n queries can exceed the root of n, so that a slice of five cannot
 # shout.
 
-FLIPS = 4_000  # assignments of signs
+FLIPS = 4_000  # assignments of signs (taste): p near .05 is exact to .003
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -602,6 +602,7 @@ Scale = tuple[float, float]
 SHARE: Scale = (0.0, 1.0)  # of a measure
 CHANGE: Scale = (-1.0, 1.0)  # of the difference of two
 TINY = 1e-12  # against division by nothing; chosen
+# taste: where the secant steps end, and after how many of them every second one halves the range
 CLOSE = 1e-7  # of a deviation
 PATIENT = 8  # steps
 

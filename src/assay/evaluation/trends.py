@@ -26,9 +26,8 @@ import numpy as np
 from assay.core.results import GitState
 from assay.evaluation import statistics
 
-ALPHA = 0.05  # the usual level of significance
-EARLY = 8  # tests of a level that are held to the same p
-NAMED = 3  # queries that are named on each side
+EARLY = 8  # tests of a level that are held to the same p (taste)
+NAMED = 3  # queries that are named on each side (taste)
 
 Values = Mapping[str, float]  # of the figure, by query
 
@@ -101,7 +100,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     events: list[Event]
 
 
-def steps(history: Sequence[Past], *, alpha: float = ALPHA) -> list[Step]:
+def steps(history: Sequence[Past], *, alpha: float = statistics.ALPHA) -> list[Step]:
     """One for each run, the oldest first."""
     found: list[Step] = []
     level, seen = 0, dict[frozenset[tuple[str, float]], Step]()

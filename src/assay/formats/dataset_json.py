@@ -29,8 +29,8 @@ from assay.core.types import (
 from assay.formats.schema import read_record, refuse_repeated, require_type, text_of, unknown_keys
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
-TOP_SCORE = 2  # of a file that does not say: the scale of the suite's rubric
-HIGHEST = 100  # the gain of a grade may be 2 to its power
+TOP_SCORE = 2  # of a file that does not say: the scale of the rubric in spec 001
+HIGHEST = 100  # taste: the gain of a grade may be 2 to its power
 TOP_KEYS = (
     "version",
     "created_at",

@@ -34,7 +34,7 @@ from assay.law.matching import EXPECTATION_KEYS
 
 CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
 
-MAX_K = 10_000  # more hits than any engine is asked for
+MAX_K = 10_000  # taste: more hits than any engine is asked for
 SHAPE = "A question is {id, query, expected_any: [{section, moment, …}], …}: see docs/golden.md."
 
 

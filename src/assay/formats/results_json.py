@@ -25,7 +25,7 @@ NOT_OURS = (
     "It is not a results file of Assay; score results of another tool first: assay score --run."
 )
 
-MOST = 1e15  # far above any figure of ours; sums of larger numbers lose digits
+MOST = 1e15  # taste: far above any figure of ours; beyond 2**53, floats lose digits
 _HUGE = re.compile(rb"(?<![0-9.])[0-9]{16}|[0-9][eE]\+?[0-9]{2}")
 
 ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")

@@ -17,7 +17,7 @@ from assay.core.types import JsonObject
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# far beyond real queries and ids: what is longer is a file read wrongly
+# taste: far beyond real queries and ids; what is longer is a file read wrongly
 MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
 

@@ -46,10 +46,11 @@ from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of, judged_twice
 from assay.formats.spreadsheet import guard_cell, unguard_cell
 
-BLOCK_BYTES = 8 * 2**20  # read at a time by each worker, to bound memory (taste)
-TAIL_BYTES = 2**17  # where the end of a query is looked for first
-PIECE_BYTES = 2**17  # what is looked at byte by byte stays in the processor's cache
-WORKERS = min(4, (os.cpu_count() or 1) + 1)  # one waits while the reader has its own threads
+BLOCK_BYTES = 8 * 2**20  # read at a time by each worker; other sizes took longer (decision 14)
+TAIL_BYTES = 2**17  # where the end of a query is looked for first (taste)
+PIECE_BYTES = 2**17  # taste: what is looked at byte by byte stays in the processor's cache
+# one more than cores, as one waits while the reader has its own threads; at most 4 by taste
+WORKERS = min(4, (os.cpu_count() or 1) + 1)
 BLANK = " \t\n\r\v\f"  # what lies between two fields, as for trec_eval
 FIELD = re.compile(f"[^{BLANK}]+")
 

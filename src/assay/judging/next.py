@@ -41,10 +41,9 @@ from assay.evaluation.gate_values import (
     measure_line,
 )
 from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
-from assay.evaluation.unjudged import PoolAdvice, pool_needed
+from assay.evaluation.unjudged import DEEPEST, PoolAdvice, pool_needed
 from assay.evaluation.unjudged.imputed_measures import (
     BLOCK_CELLS,
-    DEEPEST,
     NORMAL,
     Entries,
     HitTable,

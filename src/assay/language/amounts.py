@@ -24,7 +24,7 @@ _WHOLE = re.compile(
 )
 _IN_TEXT = re.compile(rf"(?:(?<![^\s(|:;=])(?P<sign>[{_MINUS}]))?(?<!\d)(?P<figure>{_FIGURE})")
 UNITS = (
-    # the unit, how headings and titles write it, and by what a figure is multiplied
+    # the unit, how headings and titles write it, and what a figure is multiplied by
     (
         "1 000 €",
         # not the end of 21 000 €, and yet after a year: 2024 1 000 €

@@ -42,8 +42,8 @@ LIGHT = frozenset(
     "vetää viedä voida vähentyä vähentää vähetä yltää yrittää".split()
 )
 WITHOUT_DOTS = str.maketrans("äöåÄÖÅ", "aoaAOA")
-# a term at least this long is also looked for inside compounds; a shorter one would match by
-# accident
+# A term at least this long is also looked for inside compounds; a shorter one would match by
+# accident (taste).
 COMPOUND = 6
 
 

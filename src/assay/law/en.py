@@ -624,7 +624,7 @@ _FORMATS: dict[str, Callable[[dict[str, str]], str]] = {
 # ── numbers of Commission opinions ────────────────────────────────────────────────────────────────
 
 OPINION = "In re"
-LAST_YEAR = 84  # later numbers begin with a letter for their kind
+LAST_YEAR = 84  # the Commission's later numbers begin with a letter for their kind
 # what has a number like a file and is none: "Resolution No. 78-44"
 NO_FILE = re.compile(
     r"(?i)\b(?:reso(?:lution|\.)|ord(?:inance|\.)|district|tract|permit|parcel|bill|measure"
@@ -713,7 +713,7 @@ _ANYBODY = {"People", "State", "California", "States", "Superior", "Court", "Inc
 # A letter's own number stands at the head of its pages.
 _OWN_FILE = re.compile(r"\bfile\s+n[o0]", re.IGNORECASE)
 _PAGE = re.compile(r"\s*page\b", re.IGNORECASE)
-_LONGEST = 150  # pages of a case or an opinion, hardly more
+_LONGEST = 150  # pages of a case or an opinion, hardly more (taste)
 _SECTIONS = ("statute", "regulation", "constitution")
 _ROW = re.compile(r"[\s,;]*(?:(?:and|or|&|[Ss]ee|also|[Cc]f\.)[\s,]*)*")
 _OPENS = re.compile(r"(?:\(|[.?!]\)?\s+)(?:(?:[Ss]ee|also|[Cc]f\.|e\.g\.,?)\s+)*$")

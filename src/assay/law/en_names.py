@@ -191,7 +191,7 @@ REPORTERS = {
     r"P\.\s*(2d|3d)": "P.{}",
     r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
 }
-_LONGEST_CODE = 8  # words, more than any of them has
+_LONGEST_CODE = 8  # words (taste): more than the name of any code above has
 _FEDERAL = r"\d{1,2}\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?)(?![A-Za-z])"
 _TITLE_OF_CODE = r"[Tt]itle\s+\d{1,2},?\s+(?:of\s+the\s+)?United\s+States\s+Code"
 _ROMAN = r"(?:[IVXL]+|\d{1,2})(?:\s?[A-E](?![A-Za-z]))?"

@@ -24,7 +24,7 @@ _QUOTES = re.compile('(?<![א-ת])["“”„«»]|["“”„«»](?![א-ת])')
 _NUMBER_AFTER_HEBREW = re.compile(r"(?<=[א-ת])(?=\d)")  # תמ"א38 is תמ"א 38
 _ACT_AFTER = re.compile(r"\s?\((\d{1,4}/\d{4})\)")
 _LONGEST = 4_000  # characters: in what is longer, and no query, no sections are read (taste)
-_ROUNDS = 10  # far more than any text has needed
+_ROUNDS = 10  # taste: far more than any text has needed
 
 
 @lru_cache(maxsize=65536)

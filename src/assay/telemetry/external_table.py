@@ -35,11 +35,12 @@ from assay.engines.secrets import values_of, with_secrets, without_secrets
 from assay.store.records import CITATION_SCORE, Support
 from assay.telemetry.records import FEEDBACK_NAMES, SEARCH_NAMES, score_of
 
-# As long as a page waits for its backlogs (`WAIT_SECONDS` in review/backlog.py).
+# taste: as long as a page waits for its backlogs (`WAIT_SECONDS` in review/backlog.py)
 STATEMENT_SECONDS = 3
 CONNECT_SECONDS = 3
 ROWS_AT_ONCE = 2000  # that PostgreSQL sends in one go; taste
-MILLISECONDS = 10**11  # a larger number counts milliseconds: as seconds it is after the year 5138
+# a larger number counts milliseconds: as seconds it would be after the year 5138
+MILLISECONDS = 10**11
 NOT_AN_ADDRESS = "neither postgresql://USER@HOST/DATABASE nor the file of an SQLite database"
 
 

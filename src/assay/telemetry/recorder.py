@@ -87,9 +87,10 @@ def _write_then_end(number: int, frame: object) -> None:
 
 # ── the recorder ──────────────────────────────────────────────────────────────────────────────────
 
-PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
+# records written before callers get a chance (taste): a millisecond or so of the interpreter
+PIECE = 16
 ASIDE = 0.001  # seconds between two pieces; benchmarks/log_latency.py has the times
-# seconds that a fork waits for the writer: while it loads the database's modules, and later on
+# seconds that a fork waits for the writer (taste): while it loads the database's modules, and later
 LOADING, WRITING = 10.0, 1.0
 _log = logging.getLogger("assay.telemetry")
 _recorders: list[Recorder] = []

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 # ── what one search or one click may hold ─────────────────────────────────────────────────────────
 
-# nobody looks further, and a caller that passes a million ids must not pay for them
+# taste: nobody looks further, and a caller that passes a million ids must not pay for them
 MAX_SHOWN = 200
 MAX_NAME = 500  # characters of an id or a name: a database's index takes no more
 # our own: a program that seeds the common one must not repeat ids, nor a forked child
@@ -368,7 +368,7 @@ def decision_from(
 # ── redaction ─────────────────────────────────────────────────────────────────────────────────────
 
 MAX_QUERY = 10_000  # characters of a query, or of an error, that are kept; taste
-MARGIN = 1000  # longer than anything that a rule takes out
+MARGIN = 1000  # taste: longer than anything that a rule takes out
 MAX_READ = MAX_QUERY + MARGIN
 
 

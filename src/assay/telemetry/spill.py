@@ -26,8 +26,9 @@ from assay.core.workspace import workspace
 from assay.store.records import Feedback, SearchLog
 
 FOLDER = "unsent"  # in the workspace
-BATCH = 500  # records that are sent at once
-MEASURED_FOR = 1.0  # seconds for which the size of the files of other processes is remembered
+BATCH = 500  # records that are sent at once (taste)
+# seconds for which the size of the files of other processes is remembered (taste)
+MEASURED_FOR = 1.0
 
 Record = SearchLog | Feedback
 

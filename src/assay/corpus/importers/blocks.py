@@ -20,12 +20,13 @@ from assay.corpus.importers.sections import Block, unit_of
 from assay.language.detect import language_code
 from assay.language.figures import figures_in
 
-MAX_TEXT_BYTES = 16 * 2**20  # of a file of text, which is a book of 8,000 pages
-MAX_EXPANDED = 512 * 2**20  # bytes that an archive or a Word file may unpack to
-MAX_RATIO = 200  # unpacked bytes for a packed one: text packs to a tenth, a bomb to a thousandth
+MAX_TEXT_BYTES = 16 * 2**20  # taste: of a file of text; a book of 8,000 pages has as much
+MAX_EXPANDED = 512 * 2**20  # bytes that an archive or a Word file may unpack to (taste)
+# unpacked bytes for a packed one (taste): text packs to a tenth, a bomb to a thousandth
+MAX_RATIO = 200
 MAX_ENTRIES = 20_000  # of an archive; chosen
 LETTERHEAD = 200  # characters above the first heading that are no document of their own (taste)
-WIDEST_CELLS = 200  # columns of a table that are kept
+WIDEST_CELLS = 200  # columns of a table that are kept (taste)
 
 
 class Attachment(NamedTuple):
@@ -51,8 +52,8 @@ class Content(NamedTuple):
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
-LONGEST_FIRST_LINE = 80  # characters of a first line that stands in for a title
-DATED_BLOCKS = 8  # at the beginning of a file, where it states its date
+LONGEST_FIRST_LINE = 80  # characters of a first line that stands in for a title (taste)
+DATED_BLOCKS = 8  # at the beginning of a file, where it states its date (taste)
 _DATED = re.compile(
     r"\s*(?:date|dated|published|issued|päivämäärä|päiväys|julkaistu|annettu|datum|תאריך|פורסם)"
     r"(?:\s+on)?(?:\s*:\s*|\s+)",
@@ -618,7 +619,7 @@ def _attachments(message: Any) -> Iterator[Attachment]:
 # ── PDF ───────────────────────────────────────────────────────────────────────────────────────────
 
 _PDF_DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
-EDGE_LINES = 2  # at the top and the bottom of a page, where running lines stand
+EDGE_LINES = 2  # at the top and the bottom of a page, where running lines stand (taste)
 
 
 def read_pdf(data: bytes) -> Content:

@@ -56,7 +56,7 @@ INCREMENTAL = True  # a file that has not changed is taken from the corpus as it
 OPTIONS = ("by", "language")
 BY = ("file", "section", "moment")
 DEEPEST_ARCHIVE = 3  # archives within archives; chosen
-MAX_FILE_BYTES = 512 * 2**20  # of any one file
+MAX_FILE_BYTES = 512 * 2**20  # of any one file (taste)
 
 
 class _File(NamedTuple):

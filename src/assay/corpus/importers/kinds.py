@@ -121,6 +121,7 @@ def importer(kind: str) -> Importer:
 # Endings that say it; those of documents are in blocks.READERS.
 BY_SUFFIX = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".xml": "akn", ".akn": "akn"}
 DOCUMENTS = tuple(".txt .text .md .markdown .html .htm .xhtml .docx .eml .pdf .zip".split())
+# taste: as much is read to guess the kind of a source
 LOOKED_AT = 2_000  # files of a folder
 PEEKED = 65_536  # bytes of a file of JSON
 

@@ -63,7 +63,8 @@ class Section(NamedTuple):
 
 # ── units, by language ────────────────────────────────────────────────────────────────────────────
 
-DEEPEST_HEADING = 3  # a marked heading below it is a line of its section, unless it is a unit
+# taste: a marked heading below it is a line of its section, unless it is a unit
+DEEPEST_HEADING = 3
 LONGEST_TITLE = 110  # characters of a heading that is not marked as one (taste)
 LONGEST_LINE = 300  # characters of a line that are looked at
 _N = r"(?:1er|1re|\d{1,4}(?:[.–-]\d{1,3})*(?:\s?[a-zåäö](?![\w’'-]))?|[IVXLC]{1,7}(?:er|re)?|[A-Z])"

@@ -40,7 +40,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")
 PLACES = tuple(name for name in Locator.__struct_fields__ if name != "doc_id")
 TARGETS = (*TEXTS, *PLACES, "citations", "aliases")
-PARQUET_ROWS = 4096  # read at a time
+PARQUET_ROWS = 4096  # read at a time (taste)
 OTHER_NAMES = {
     "id": ("id", "_id", "doc_id", "docno", "node_id"),
     "title": ("title", "heading", "name"),

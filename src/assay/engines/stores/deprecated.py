@@ -48,8 +48,9 @@ from assay.search.arrays import Floats
 WORDS = "words"
 SHOWN = 20_000  # characters of a text that are kept to be shown
 LONGEST = 65_535  # bytes of a text, by Milvus's own limit
-PIECE = 30_000  # characters of the description in one row
-PLACEHOLDER = {2**32 - 2: 1e-6}  # the sparse vector of a document without terms
+PIECE = 30_000  # characters of the description in one row, at two bytes each within LONGEST
+# the sparse vector of a document without terms: the last index, next to no weight (by hand)
+PLACEHOLDER = {2**32 - 2: 1e-6}
 
 
 class MilvusTable(StoreTable, frozen=True, kw_only=True):

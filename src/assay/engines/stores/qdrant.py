@@ -43,7 +43,7 @@ from assay.engines.stores.vector_store import (
 from assay.search.arrays import Floats
 
 SHOWN = 20_000  # characters of a text that are kept to be shown
-PAGE = 500  # documents read at a time
+PAGE = 500  # documents read at a time (taste)
 
 
 class QdrantTable(StoreTable, frozen=True, kw_only=True):

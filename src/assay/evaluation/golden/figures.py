@@ -50,7 +50,7 @@ RATES: dict[str, Rate] = {
 
 UNBOUNDED = ("avg_top1_score", "avg_latency_ms")
 MEANS = ("mrr_at_k", "recall_at_k", *UNBOUNDED)
-# percentiles
+# percentiles; the names are those of spec 002
 TOP1 = {"min_top1_score": 0, "median_top1_score": 50, "p90_top1_score": 90, "max_top1_score": 100}
 LATENCY = {"p50_latency_ms": 50, "p95_latency_ms": 95}
 FIGURES = ("total", "n_failed", *RATES, *MEANS, *TOP1, *LATENCY)  # every measure, by name

@@ -30,15 +30,14 @@ import numpy as np
 from assay.core.results import Pair
 from assay.core.types import JsonObject
 from assay.evaluation import statistics
-from assay.evaluation.statistics import ADDED, ALPHA, Floats, Interval
+from assay.evaluation.statistics import ADDED, ALPHA, FLIPS, Floats, Interval
 
 Booleans = np.ndarray[Any, np.dtype[np.bool_]]
 
 FOLDS = 5  # with PARTITIONS: docs/decisions/0037-tuning.md
 PARTITIONS = 20  # different divisions; docs/decisions/0037-tuning.md
-FLIPS = 4_000  # assignments of signs
-GROUPS = 4  # of the values of a parameter that has many
-FINALISTS = 5  # settings whose unjudged hits are looked at
+GROUPS = 4  # of the values of a parameter that has many (taste)
+FINALISTS = 5  # settings whose unjudged hits are looked at (taste)
 
 TuneVerdict = Literal["better", "none"]
 

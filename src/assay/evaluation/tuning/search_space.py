@@ -29,8 +29,8 @@ from assay.engines.engine_table import convert_table
 
 KEYS = "See docs/tuning.md for the keys."
 HINT = "Give a list such as [10, 30, 60], or a range such as { from = 0, to = 1, step = 0.25 }."
-MOST_VALUES = 10_000  # of one parameter
-TRIES = 50  # draws for each setting before a small space counts as exhausted
+MOST_VALUES = 10_000  # of one parameter (taste)
+TRIES = 50  # draws for each setting before a small space counts as exhausted (taste)
 
 Search = Literal["", "grid", "random", "optuna"]
 

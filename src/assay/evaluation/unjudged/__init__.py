@@ -42,10 +42,10 @@ from assay.evaluation.measures import (
 )
 
 DENSE_CELLS = 500_000  # held at a time, to bound memory; chosen
-DEEPEST = 100  # for a difference, unjudged hits below this rank are left as they are
+DEEPEST = 100  # unjudged hits below this rank are left as they are (taste)
 ROUNDS = 10  # of changing one hit at a time; chosen, to bound the time
 SHALLOWEST = 3  # ranks of a pool that is worth asking for (taste)
-MOST_GRADINGS = 5_000  # where no more gradings than this are possible, each is looked at
+MOST_GRADINGS = 5_000  # where no more gradings than this are possible, each is looked at (taste)
 JUDGED_ONLY_MEASURES = ("Judged", "Bpref")  # unjudged hits count for nothing in them, by definition
 
 # ── one measure: bounds ───────────────────────────────────────────────────────────────────────────

@@ -29,6 +29,7 @@ from assay.evaluation.measures import (
     JudgedHits,
     Measure,
 )
+from assay.evaluation.unjudged import DEEPEST
 from assay.evaluation.unjudged.relevance_model import (
     COLUMNS,
     Belief,
@@ -37,21 +38,19 @@ from assay.evaluation.unjudged.relevance_model import (
     fit_belief,
 )
 
-DEEPEST = 100  # a measure without a cutoff is looked at to this rank
-JUDGED_DEPTH = 5  # where both lists are judged to this rank, a difference is told as judged
+JUDGED_DEPTH = 5  # where both lists are judged to this rank, a difference is told as judged (taste)
+# Chosen on pairs of public engines: decision 18; research/judgments.md, experiment 30.
 FEWEST = 20  # judged hits, below which nothing is known of the others
-LEAST_NOT_RELEVANT = (
-    0.05  # the least share of judged hits that are not relevant, unless they were listed
-)
+LEAST_NOT_RELEVANT = 0.05  # share of the judged hits; with less, somebody listed what is relevant
 UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
 LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's
-BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
-SAMPLED_CELLS = 8_000_000  # hits of all samples together
-SEED = 20_260  # any number, so that samples are always the same
 LISTS_BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
 FADES_FROM = 0.5  # the unjudged share of the hits below which these count for less and less
-LONGEST = 20  # of such a list
-MIDDLE_DISCOUNT = 0.45  # the discount of a rank in the middle of a list
+LONGEST = 20  # of such a list (taste)
+MIDDLE_DISCOUNT = 0.45  # of nDCG, the mean over the first ten ranks
+BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
+SAMPLED_CELLS = 8_000_000  # hits of all samples together, to bound memory (taste)
+SEED = 20_260  # any number, so that samples are always the same
 UNJUDGED, ABSENT = -1, -2
 NORMAL = NormalDist()
 

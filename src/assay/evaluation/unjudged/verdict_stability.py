@@ -46,7 +46,8 @@ from assay.evaluation.unjudged.imputed_measures import (
     values_as_judged,
 )
 
-SURE = 0.95  # a verdict stands where the unjudged turn it with no more than one chance in twenty
+# a verdict stands where the unjudged turn it with no more than one chance in twenty (decision 18)
+SURE = 0.95
 
 # columns of values by query -> what is decided on each: 1 better or a pass, -1 worse or a failure
 Rule = Callable[[Floats], Integers]

@@ -37,7 +37,7 @@ from assay.corpus.importers.pdf.page import (
     with_signs,
 )
 
-# set on the annual reports of Finnish municipalities
+# set by hand on the annual reports of two Finnish towns (decision 20)
 MAX_HEADING = 6  # rows
 SENTENCE = 40  # letters: a longer text may be a sentence
 

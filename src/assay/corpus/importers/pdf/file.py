@@ -27,7 +27,7 @@ from assay.corpus.importers.pdf.page import (
     with_signs_from_above,
 )
 
-# set on the annual reports of Finnish municipalities
+# set by hand on the annual reports of two Finnish towns (decision 20)
 MAX_RULINGS = 20_000  # of a page: a drawing of more is a picture
 MAX_SEGMENTS = 2_000  # of one path
 THIN = 2.5  # points: what is thicker is an area and not a ruling

@@ -33,7 +33,7 @@ from assay.corpus.importers.pdf.page import (
     signed,
 )
 
-# set on the annual reports of Finnish municipalities
+# set by hand on the annual reports of two Finnish towns (decision 20)
 COVERED = 0.6  # of a side: a ruling along more of it parts two cells
 NARROW = 5.0  # points: rulings that are nearer are one line
 MAX_CELLS = 8_000  # a grid of more is a picture

@@ -30,6 +30,7 @@ from assay.corpus.importers.pdf.page import Box, TextLine, Word, join_lines
 
 # ── columns ───────────────────────────────────────────────────────────────────────────────────────
 
+# set by hand on the annual reports of two Finnish towns (decision 20)
 LEAST = 4  # lines with words on both sides of the strip
 STRIP = 0.8  # of the height of a line: the least width of the strip
 WORDS = 3  # of a side of a line, for running text
@@ -134,9 +135,10 @@ def _is_running(lines: list[TextLine]) -> bool:
 
 # ── headings ──────────────────────────────────────────────────────────────────────────────────────
 
+# set by hand on the same reports
 LARGER = 1.14  # the size of a heading over that of the text
 LONGEST = 160  # letters of a heading
-DEEPEST = 6  # level of headings
+DEEPEST = 6  # level of headings, as in HTML
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2})*)\.?\s+[A-ZÅÄÖ]")
 _ROMAN = re.compile(r"[IVX]+\.?\s+[A-ZÅÄÖ][A-ZÅÄÖ ,-]{4,}")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}|_{4,}")

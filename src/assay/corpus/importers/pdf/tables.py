@@ -47,6 +47,7 @@ from assay.corpus.importers.pdf.page import (
     join_lines,
 )
 
+# set by hand on the annual reports of two Finnish towns (decision 20)
 HEADING = 1.15  # the size of a heading over that of what is in a table
 MOST_ABOVE = 4  # lines of headings over a grid
 
