@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -25,6 +26,7 @@ QUESTIONS = ("question", "question_synthetic")
 ANSWERS = ("conclusion", "conclusion_synthetic", "summary")
 LONGEST = 200  # characters of a question
 MOST_STATUTES = 4  # of a hit that are shown; taste
+WORD = re.compile(r"\w+")
 LIKE_IT = 0.2  # what a written question has in common with the one asked, to be shown
 # of the opinions of a commission: who wrote a letter of this type
 WRITERS = {
@@ -129,6 +131,11 @@ def nowhere(hits: Hits, found: Sequence[FoundDocument]) -> tuple[str, ...]:
     return tuple(word for word in hits.unknown if word not in said)
 
 
+def _as_read(query: str, corrected: Mapping[str, str]) -> str:
+    """The query with its misspelt words as they were read."""
+    return WORD.sub(lambda word: corrected.get(word[0].casefold(), word[0]), query)
+
+
 def found_documents(
     hits: Hits,
     engine: Engine,
@@ -142,6 +149,7 @@ def found_documents(
     """Of the hits from `start` on, before `stop`. `get` reads a document; `as_of` is the day on
     which it is asked whether a provision is in force, today where there is none."""
     cited = {citation.normal for citation in parse(query)}
+    query = _as_read(query, hits.corrected or {})
     index, asked = engine.asked(query)
     shown = hits[start:stop]
     documents = [get(hit.doc_id) for hit in shown]

@@ -19,6 +19,7 @@ import numpy as np
 from assay.core.types import Document, Hit, SearchEngine
 from assay.corpus.in_force import ProvisionStatuses, today
 from assay.language.analysis import UNSEEN, English
+from assay.language.english import STOP
 from assay.language.questions import is_filler, without_excluded
 from assay.law.parse import Scheme, laws_named
 from assay.law.places import (
@@ -169,6 +170,10 @@ class Engine(SearchEngine):
         """The index was built by an older version, and does worse than one built now."""
         return self._index.is_older
 
+    def has_content(self, query: str) -> bool:
+        """Whether a query has a word that can be searched for: one that is no stop word."""
+        return any(word not in STOP for word in self._index.analyzer.words(_printable(query)))
+
     def search(
         self,
         query: str,
@@ -186,7 +191,7 @@ class Engine(SearchEngine):
         if as_of and self._standings is not None:
             valid = self._standings().holding(as_of)
             allowed = valid if allowed is None else allowed & valid
-        if not text.strip() or top_k < 1:
+        if not self.has_content(text) or top_k < 1:
             return Hits.none(calibrated=self.is_calibrated)
         question = None
         work = work_named(self._index, text)
@@ -231,29 +236,42 @@ class Engine(SearchEngine):
         return hits
 
     def _say_words(self, hits: Hits, words: Sequence[str], text: str) -> None:
-        """Which words are nowhere here, and which were read as another: as they were written, in
-        the place of stems, and a corrected one as the first hits write it."""
+        """Which words are nowhere here, and which were read as another: both as they are written,
+        not as their stems. One that was read as another form of itself is not named."""
         language = self._index.profile.language
         if self._index.words is not None:
             hits.corrected = corrections(self._index.words, words)
         else:
             written = _written(text)
             pairs = zip(self._index.analyzer.terms(text), words, strict=True)
-            other = {stem: read for stem, read in pairs if stem != read}
-            first = hits[:TITLED_HITS] if other and self._lookup else []
-            read_as: dict[str, str] = {}
-            for document in (self._lookup(hit.doc_id) for hit in first if self._lookup):
-                read_as |= _written(f"{document.title} {document.text}")
-            hits.corrected = {
-                written.get(stem, stem): read_as.get(read, read) for stem, read in other.items()
-            }
+            other = {written.get(stem, stem): read for stem, read in pairs if stem != read}
+            read_as = self._as_documents_write(set(other.values()), hits)
+            hits.corrected = {word: read_as.get(read, word) for word, read in other.items()}
             hits.unknown = tuple(dict.fromkeys(written.get(stem, stem) for stem in hits.unknown))
+        read = hits.corrected
+        hits.corrected = {
+            word: other for word, other in read.items() if word not in other and other not in word
+        }
         cited = words_of_sections(text, language)
         hits.unknown = tuple(
             word
             for word in hits.unknown
-            if word not in hits.corrected and word not in cited and not is_filler(word, language)
+            if word not in read and word not in cited and not is_filler(word, language)
         )
+
+    def _as_documents_write(self, stems: Collection[str], hits: Hits) -> dict[str, str]:
+        """A word for each stem, from the first hits or else from a document that has the stem."""
+        written: dict[str, str] = {}
+        if not stems or self._lookup is None:
+            return written
+        full = self._index.fields["full"]
+        holders = (self._index.ids[full.postings(full.numbers[stem])[0]] for stem in stems)
+        for doc_id in (*(hit.doc_id for hit in hits[:TITLED_HITS]), *holders):
+            if stems <= written.keys():
+                break
+            document = self._lookup(doc_id)
+            written |= _written(f"{document.title} {document.text}")
+        return {stem: word for stem, word in written.items() if stem in stems}
 
     def _of_reports(self, hits: Hits, text: str, texts: bool) -> None:
         """Rows with their cells; where nothing answers, whether that is since a town is not

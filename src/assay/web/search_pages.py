@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from urllib.parse import quote, urlencode
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import InputError
-from assay.reports.wording import hit_reasons_in_words
+from assay.reports.wording import RELATIONS, hit_reasons_in_words
 from assay.web.access import GET, AppRoute, Refusal, page_and_call
 from assay.web.page_frame import (
     is_api,
@@ -29,7 +29,14 @@ from assay.workbench.searching import search as searching
 from assay.workbench.searching.corpora import corpus_rows
 from assay.workbench.searching.documents import DocumentPage
 from assay.workbench.searching.filters import Choice
-from assay.workbench.searching.search import Filters, NotHere, ResultPage, SearchRequest, Similar
+from assay.workbench.searching.search import (
+    Filters,
+    NotHere,
+    Result,
+    ResultPage,
+    SearchRequest,
+    Similar,
+)
 
 BAR_HEIGHT = 40  # of the drawing of years, in its own units; taste
 MOST_BARS = 60  # that fit beside each other; taste
@@ -177,6 +184,7 @@ def search(request: Request) -> Response:
         words=("why",),
         given=given,
         found=found,
+        results=_as_listed(found.results),
         corpora=corpora,
         misread=misread,
         picked=picked,
@@ -187,6 +195,25 @@ def search(request: Request) -> Response:
         document=partial(doc_address, found.asked.corpus, query=found.asked.query),
         narrowed=_change_search(given),
     )
+
+
+def _as_listed(results: Sequence[Result]) -> list[Result]:
+    """The results of a page, the less likely ones last, numbered in that order. Reasons that name
+    another result give its number here."""
+    listed = sorted(results, key=lambda hit: hit.less_likely)
+    first = results[0].rank if results else 1
+    numbers = {hit.rank: number for number, hit in enumerate(listed, start=first)}
+    return [
+        msgspec.structs.replace(
+            hit,
+            rank=numbers[hit.rank],
+            why=msgspec.structs.replace(
+                hit.why,
+                **{name: numbers.get(getattr(hit.why, name), 0) for name in RELATIONS},
+            ),
+        )
+        for hit in listed
+    ]
 
 
 def _change_search(parameters: SearchQuery) -> Callable[..., str]:

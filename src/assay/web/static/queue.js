@@ -2,7 +2,8 @@
 "use strict";
 const settling = [...document.querySelectorAll(".tojudge a")].map(({ dataset }) => ({ set: dataset.set, query: dataset.query, doc: dataset.doc }));
 for (const link of document.querySelectorAll("a.queued")) link.addEventListener("click", () => {
-  try { sessionStorage.setItem("assay.queue", JSON.stringify({ from: location.pathname + location.search, settling })); } catch { return; /* then one goes on by query */ }
+  const ofSet = settling.filter(({ set }) => set === (link.dataset.set ?? set));
+  try { sessionStorage.setItem("assay.queue", JSON.stringify({ from: location.pathname + location.search, settling: ofSet })); } catch { return; /* then one goes on by query */ }
   const to = new URL(link.href);
   to.searchParams.set("queued", "1");  // who opens a document otherwise is not led on
   link.href = to;

@@ -98,12 +98,14 @@ STRENGTHS: tuple[tuple[float, Strength], ...] = (
 
 
 class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A gold set in the list of the agreement page; `disputes` need a ruling."""
+    """A gold set in the list of the agreement page: documents that `people` and `machines` judged,
+    without rulings and checks. `disputes` need a ruling."""
 
     name: str
     title: str
     votes: int = 0
-    judges: int = 0
+    people: int = 0
+    machines: int = 0
     disputes: int = 0
     error: str = ""
 
@@ -162,12 +164,19 @@ def _row(name: str, dataset: Path) -> AgreementRow:
         session = open_session(dataset)
     except AssayError as error:
         return AgreementRow(name=name, title=name, error=str(error))
+    judges = {judge for judge, _ in session.votes.voted if judge in session.votes.kinds}
+    people = {judge for judge in judges if session.votes.kinds[judge] == "human"}
     with vote_totals(session) as totals:
         return AgreementRow(
             name=name,
             title=session.gold.name,
-            votes=len(session.votes.ids),
-            judges=len(session.votes.kinds),
+            votes=sum(
+                len(documents)
+                for (judge, _), documents in session.votes.voted.items()
+                if judge in judges
+            ),
+            people=len(people),
+            machines=len(judges - people),
             disputes=len(totals.disputes()),
         )
 

@@ -59,6 +59,7 @@ class SetRow(msgspec.Struct, frozen=True, kw_only=True):
     from_logs: bool = False  # its rows are approved, not judged
     golden: bool = False  # its questions name what is to be found
     dealt_to: tuple[str, ...] = ()
+    first: str = ""  # the first query with documents left
     error: str = ""
 
 
@@ -193,22 +194,24 @@ class SavedVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sets_to_judge(service: Service, judge: str) -> list[SetRow]:
-    return [_set_row(service, name, judge) for name in service.gold_sets]
+    """The sets, those with documents left for this judge first."""
+    rows = [_set_row(service, name, judge) for name in service.gold_sets]
+    return sorted(rows, key=lambda row: (row.judged >= row.asked, not row.asked))
 
 
 def _set_row(service: Service, name: str, judge: str) -> SetRow:
     try:
         session = open_session(gold_path(service, name))
-        counts = session.counts(judge, session.gold.query_ids).values()
-        asked, judged = sum(count.asked for count in counts), sum(count.judged for count in counts)
+        counts = session.counts(judge, session.gold.query_ids)
     except AssayError as error:
         return SetRow(name=name, title=name, error=str(error))
     return SetRow(
         name=name,
         title=session.gold.name,
         queries=len(session.gold.queries),
-        asked=asked,
-        judged=judged,
+        asked=sum(count.asked for count in counts.values()),
+        judged=sum(count.judged for count in counts.values()),
+        first=next((id for id in session.asked if counts[id].judged < counts[id].asked), ""),
         pooled=session.pool is not None,
         from_logs=session.gold.from_logs,
         golden=session.gold.is_golden,

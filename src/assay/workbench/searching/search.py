@@ -95,7 +95,17 @@ MOST_STATUTES = 6  # statutes shown with a result; taste
 LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
 MOST_QUERY = 4_000  # characters of a question that an address carries; chosen
 
-State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
+State = Literal[
+    "start",
+    "found",
+    "refused",
+    "nothing",
+    "no_content",
+    "filtered",
+    "listed",
+    "unindexed",
+    "bare",
+]
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,9 +145,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     """`state` says what to tell the reader: nothing asked yet (start), results (found), nothing
-    answers and these are the nearest (refused), nothing at all (nothing), the filters leave
-    nothing (filtered), filters without a question (listed), no index yet (unindexed), no corpus
-    at all (bare)."""
+    answers and these are the nearest (refused), nothing at all (nothing), no word to search for
+    (no_content), the filters leave nothing (filtered), filters without a question (listed), no
+    index yet (unindexed), no corpus at all (bare)."""
 
     asked: SearchRequest
     state: State
@@ -241,7 +251,7 @@ def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
         offered = choices(columns, every, request.filters)
         return ResultPage(
             asked=request,
-            state="nothing",
+            state="nothing" if corpus.engine.has_content(request.query) else "no_content",
             choices=offered,
             missing=hits.missing,
             here=hits.here,
