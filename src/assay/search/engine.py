@@ -259,7 +259,7 @@ class Engine(SearchEngine):
             if word not in read and word not in cited and not is_filler(word, language)
         )
 
-    def _as_documents_write(self, stems: Collection[str], hits: Hits) -> dict[str, str]:
+    def _as_documents_write(self, stems: set[str], hits: Hits) -> dict[str, str]:
         """A word for each stem, from the first hits or else from a document that has the stem."""
         written: dict[str, str] = {}
         if not stems or self._lookup is None:
