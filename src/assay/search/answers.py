@@ -21,7 +21,8 @@ from assay.search.why import Why, less_likely, why_each
 
 Get = Callable[[str], Document]
 LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
-WEAK = 0.5  # the probability that the first hit is right, below which the match is called weak
+# taste: the probability that the first hit is right, below which the match is called weak
+WEAK = 0.5
 QUESTIONS = ("question", "question_synthetic")
 ANSWERS = ("conclusion", "conclusion_synthetic", "summary")
 LONGEST = 200  # characters of a question

@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
-TINY = 1e-9  # against division by nothing
+TINY = 1e-9  # against division by nothing (taste)
 
 
 def unit_rows(rows: Any) -> Floats:
@@ -42,7 +42,7 @@ def cosines(vectors: Floats, query: Floats) -> Floats:
     return np.asarray(np.vecdot(vectors, query), np.float32)
 
 
-BLOCKS = 16  # that values are looked at in, for every row that is wanted
+BLOCKS = 16  # that values are looked at in, for every row that is wanted (taste)
 
 
 def best_rows(values: Array, size: int) -> Array:

@@ -37,6 +37,7 @@ from assay.search.index import Index
 from assay.search.profile import OPINIONS, REPORTS, ROWS, Profile
 from assay.search.signals import Signals, asked_vector, similar_words, statutory_terms
 
+# Set by hand. training/confidence.py fits weights over the evidence that these make.
 ABSTAIN = 0.5  # the probability that the collection answers, below which the engine abstains
 LATER = 0.3  # the power of a later hit's share of the first ranking score
 FIRST_HITS = 30  # that are looked at for the next section
@@ -51,7 +52,7 @@ ALIKE = 0.8  # how alike both must be
 ENDING = 2  # letters at the end that may differ in forms of one word
 USUAL_LIKENESS = 0.4  # of a question with one that was written for a document
 MISSING = 0.1  # that a collection answers a question on a section or year that is not here
-GUESSED = 0.5  # how well a word is known that was read as another
+GUESSED = 0.5  # how well a word is known that was read as another: research/scores.md
 KNOWN = 0.5  # how alike an index word must be for a word of the question to be known
 SHIFT = 1.0  # the deviation of the shift of a corpus from none, before any of its questions is seen
 SLOPE = 0.3  # and of its slope from one

@@ -39,8 +39,9 @@ SHIPPED = {
 }
 ENCODERS = plugins.PluginKind(name="encoder", group="assay.encoders", built_in=SHIPPED)
 DIMENSIONS = 384  # of the three for English
-QUERY_TOKENS = 128
-CITED_TOKENS = 24
+QUERY_TOKENS = 128  # as in training/encoder.py, with two marks
+CITED_TOKENS = 24  # as in training/encoder.py
+# taste
 MAX_CHARACTERS = 20_000  # of a text that the tokenizer reads
 ENDPOINT_CHARACTERS = 8_000  # of a text that other models are given
 ENDPOINT_BATCH = 64  # texts of one request
@@ -207,7 +208,8 @@ def named_encoder(name: str) -> Encoder:
 
 # ── vectors of the prose of reports ───────────────────────────────────────────────────────────────
 
-LONGEST = 254  # words of a passage that are encoded
+# words of a passage that are encoded, if the encoder reads as many: 256 with two marks
+LONGEST = 254
 
 
 @dataclass(frozen=True)

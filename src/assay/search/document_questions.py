@@ -37,7 +37,7 @@ from assay.search.lexical import Bm25, bm25, count_terms
 
 K1 = 1.2  # BM25; research/hebrew.md
 B = 0.6  # its length normalisation; research/hebrew.md
-LONGEST = 2_000  # characters of a question
+LONGEST = 2_000  # characters of a question (taste)
 HINT = 'A line is {"id": "…", "questions": ["…", "…"]}.'
 _VERSION = re.compile(r"@\d+")
 

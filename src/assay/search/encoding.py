@@ -29,8 +29,8 @@ from assay.search.dense import SHIPPED, named_encoder
 from assay.search.views import Parts
 
 FOLDER = "encoding"  # beside the index, as long as vectors are made
-CHUNK = 64  # texts
-PARALLEL = 512  # texts from which on starting processes is worth it
+CHUNK = 64  # texts (taste)
+PARALLEL = 512  # texts from which on starting processes is worth it (taste)
 MAX_WORKERS = 8  # processes that encode; chosen
 WORKERS: int | None = None  # how many encode at once, if not as many as the machine has
 # Encoders that ship and run a network. Others answer over the wire, bring threads of their own or

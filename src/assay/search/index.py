@@ -58,11 +58,12 @@ from assay.search.reports.documents import Marked, Reported, page_texts
 from assay.search.sentence_index import Passages, joined, passages_of, taken
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
 
+# set by hand; research/ranking.md, "Long documents by windows", has what windows give
 WINDOW_WORDS = 200  # words
 MOST_WINDOWS = 60  # windows of one document; the last one has the rest
 LONG_TEXT = 2_000  # characters of a text that is long, about 300 words
 LONG_SHARE = 0.25  # of documents that are long, from which on a collection has windows
-WINDOW_TOKENS = 254  # of a window that the encoder reads
+WINDOW_TOKENS = 254  # of a window that the encoder reads: 256 with two marks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,14 +125,14 @@ def later_parts(view: View, texts: list[str]) -> list[Parts]:
 
 # ── the index ─────────────────────────────────────────────────────────────────────────────────────
 
-# soft views and what each counts: research/finnish.md, experiment 5
+# soft views and what each counts: chosen on 80 questions, not fitted (research/finnish.md, 5)
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}
 REPORT_VIEWS = ("label", "context", "body", "page", "subject")
-GRAM_K1 = 1.2  # BM25 over the n-grams of a view
+GRAM_K1 = 1.2  # BM25 over the n-grams of a view, the usual value
 GRAM_B = 0.6  # BM25; chosen
-TOGETHER = 3  # documents of one title, on average, from which on a title is the name of a work
-BLOCK = 2_000  # documents read at a time
-SAMPLE = 200  # documents that the language is told from
+TOGETHER = 3  # documents of one title, on average, from which on a title names a work (by hand)
+BLOCK = 2_000  # documents read at a time (taste)
+SAMPLE = 200  # documents that the language is told from (taste)
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 _RUNS = re.compile(r"[^\W_]+")
 _ASCII_RUNS = re.compile(r"[a-z0-9]+")

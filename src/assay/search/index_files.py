@@ -48,7 +48,7 @@ ASKED = "asked"
 WINDOW = "window"
 LEARNED = "learned"  # the encoder of an index up to format 15: vectors of the collection itself
 WRITTEN = "document_questions.txt"  # the end mark of a data folder
-STALE = 3_600.0  # seconds after which a folder without the end mark is given up
+STALE = 3_600.0  # taste: seconds after which a folder without the end mark is given up
 
 Arrays = dict[str, Array]
 Lists = dict[str, list[str]]

@@ -32,7 +32,8 @@ from assay.language.analysis import analyzer
 from assay.search.arrays import TINY, Array, Floats, unit_rows
 from assay.search.views import Parts
 
-SEED = 2166136261  # of the hash of n-grams: the offset basis of FNV-1
+# of the hash of n-grams: the offset basis of FNV-1, as in training/law_encoder.py
+SEED = 2166136261
 
 
 class StaticEncoder:
@@ -110,15 +111,15 @@ def _gelu(values: Floats) -> Floats:
 
 # ── the transformer ───────────────────────────────────────────────────────────────────────────────
 
-QUERY_MARK = 1  # rows of the frequent words that stand for no word
+QUERY_MARK = 1  # row of a mark that stands for no word: QMARK in training/law_encoder.py
 DOCUMENT_MARK = 2  # DMARK in training/law_encoder.py
 FIRST_WORD = 4  # FIRST in training/law_encoder.py
 QUERY_WORDS = 112  # FACTS in training/law_encoder.py
 DOCUMENT_WORDS = 143  # DOC without its mark in training/law_encoder.py
 ACT_WORDS = 14  # TITLE in training/law_encoder.py
-SIZE = 256  # numbers of the vector of the layers
-NGRAM_ROWS = 96  # of one word that are read
-CACHE = 50_000  # words
+SIZE = 256  # numbers of the vector of the layers: SIZE in training/law_encoder.py
+NGRAM_ROWS = 96  # of one word that are read: CAP in training/law_encoder.py
+CACHE = 50_000  # words (taste)
 _WORD = re.compile(r"[^\W_]+")
 _HEBREW_MARKS = str.maketrans("", "", "\u05f3\u05f4")
 

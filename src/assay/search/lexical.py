@@ -38,7 +38,7 @@ import numpy as np
 from assay.search.arrays import Array, Floats, offsets_of
 
 Terms = Callable[[str], list[str]]
-TOGETHER = 16  # lists of postings that are added up at a time: most are short
+TOGETHER = 16  # lists of postings that are added up at a time (taste): most are short
 MOST_COUNTED = 65_535  # of a term in one document: what two bytes hold
 
 
@@ -191,8 +191,9 @@ class Bm25:
 
 # ── from documents to postings ────────────────────────────────────────────────────────────────────
 
-BLOCK_POSTINGS = 4_000_000  # sorted at a time
-RANGE = 16_000_000  # postings that are laid out at a time
+BLOCK_POSTINGS = 4_000_000  # sorted at a time, to bound memory (taste)
+RANGE = 16_000_000  # postings that are laid out at a time, to bound memory (taste)
+# a key of 64 bits has the term in its high half and the place in its low half
 SHIFT = np.uint64(32)
 LOW = np.uint64(2**32 - 1)
 

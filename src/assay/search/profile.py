@@ -68,7 +68,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     encoder: str = ""  # a name of dense.py; nothing where words alone decide
     k1: float = 1.2
     b: float = 0.75
-    dense: float = 0.0  # of short texts in an external store: the encoder beside words
+    # of short texts in an external store: the encoder beside words, set by hand
+    dense: float = 0.0
     # where the encoder's likeness begins to count: "" anywhere, "middle" above the middle document,
     # "best" the same, scaled to 1 for the best document (true in an index of an older version)
     spread: str | bool = ""
@@ -82,6 +83,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         return weights_of(self.name if self.kind == "stems" else self.encoder) | self.chosen
 
 
+# k1 and b: research/opinions.md, lines 1 and 2 of its log
 OPINIONS = Profile(
     name="opinions",
     kind="stems",

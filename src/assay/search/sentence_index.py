@@ -24,12 +24,12 @@ from assay.core.types import Document
 from assay.language.analysis import English
 from assay.search.arrays import Array, offsets_of, places_of
 
-MAX_TEXT = 60_000  # characters of a document that are looked through
+MAX_TEXT = 60_000  # characters of a document that are looked through (taste)
 FIRST_FIELDS = ("conclusion", "question", "summary")  # where the answer of an opinion stands
-LEAST = 30  # characters of a sentence that says something
-SHORT_TEXT = 60  # characters of a text that is shown whatever it says
+LEAST = 30  # characters of a sentence that says something (taste)
+SHORT_TEXT = 60  # characters of a text that is shown whatever it says (taste)
 NONE = -1  # the number of what is no word
-PADDING = 8  # words that every sentence is taken to have beside its own
+PADDING = 8  # words that every sentence is taken to have beside its own (by hand)
 # after these a sentence goes on: "No. A-90-123", "v. Smith", "ks. 3 mom. 2 kohta"
 _SHORTENED = "No Nos Mr Mrs Ms Dr St v vs cf Sec Secs Art subd Gov nro ks esim mom".split()
 END = re.compile(

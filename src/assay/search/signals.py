@@ -50,22 +50,27 @@ from assay.search.profile import ranked
 from assay.search.thesaurus import Term, thesaurus
 from assay.search.views import ASKS_WHEN
 
+BY_WORDS = ("full", "short", "characters")  # features that choose the first hits, for feedback
+# taste
 MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
-BY_WORDS = ("full", "short", "characters")  # features that choose the first hits, for feedback
+# Set by hand: training/ranker.py weights the features that these make, and fits none of these.
 FEEDBACK_HITS = 8  # research/opinions.md: 3 to 25 are all within .005
 TEMPERATURE = 0.1  # of the softmax over their scores
 FIRST_DENSE = 0.5  # what the encoder counts in choosing them
-MEANT = 0.6  # a thesaurus term, beside the word (research/finnish.md)
+MEANT = 0.6  # a thesaurus term, beside the word (research/finnish.md, experiment 12)
 TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
 NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
 SUBJECT_LETTERS = 5  # such a word has at least
-OWNED = 0.75  # of the provisions with a word, the part that one act has: the word is then its own
-USUAL = 20  # provisions that have such a word at least
+# of the provisions with a word, at least USUAL, the part that one act has: the word is then its own
+# (research/finnish.md, experiment 21)
+OWNED = 0.75
+USUAL = 20
 SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
-WELL_HELD = 0.6  # of the attainable score, from which on written questions are not needed
+# of the attainable score: then written questions are not needed (research/hebrew.md)
+WELL_HELD = 0.6
 VOTING = 5  # documents of an act whose written questions speak for it (research/hebrew.md)
 VOTES_READ = 300  # of all documents, those whose written questions are most alike
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
@@ -540,9 +545,9 @@ def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
 
 # ── features of the first documents ───────────────────────────────────────────────────────────────
 
-LOOKED_AT = 40  # documents
-MOST_WORDS = 60  # of a question
-LATEST = 5  # places in a section from which on a moment is simply late
+LOOKED_AT = 40  # documents: 20 and 30 gave no more (research/hebrew.md, experiment 28)
+MOST_WORDS = 60  # of a question (taste)
+LATEST = 5  # places in a section from which on a moment is simply late (by hand)
 
 
 def look_closer(

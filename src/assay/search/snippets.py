@@ -35,6 +35,7 @@ from assay.search.sentence_index import (
 from assay.search.signals import MAX_WORDS, similar_words, statutory_terms
 from assay.search.thesaurus import Term, thesaurus
 
+# taste, unless a note is named
 LONGEST = 280  # characters of a passage,
 ROOM = 400  # and so many where a sentence ends there
 SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
@@ -42,7 +43,8 @@ MEANT = 0.5  # and how much to be named as what it stands for
 SAME_WORD = 0.85  # how alike two lemmas must be
 COMMON = 0.2  # the least weight of a word, that of one which most documents have
 RARE = 5.0  # the idf from which on a word counts in full
-AS_MUCH = 1.25  # how much more a later sentence of a provision must say than an earlier one
+# how much more a later sentence of a provision must say than an earlier one (research/shown.md, 26)
+AS_MUCH = 1.25
 LEAST_ITEM = 8  # characters of an item of a list in a provision
 LEAD = 110  # characters of the words before a list
 # a sentence that only goes on: "3) …", "(ב) …", "and …"

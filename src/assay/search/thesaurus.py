@@ -16,8 +16,8 @@ from importlib.resources.abc import Traversable
 from assay.language.analysis import Analyzer, analyzer
 from assay.language.hebrew import FINALS, same_word
 
-LONGEST = 3  # words of a variant
-ENDING = 4  # letters of a case ending on a foreign word: "budgetin"
+LONGEST = 3  # words of a variant (taste): what is longer is left out
+ENDING = 4  # letters of a case ending on a foreign word (taste): "budgetin"
 Term = tuple[str, ...]
 
 

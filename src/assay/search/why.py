@@ -25,9 +25,11 @@ from assay.search.signals import HELD
 from assay.search.snippets import Asked
 from assay.search.views import section_key
 
-BEHIND = 0.92  # of the first score: what another section must have not to be less likely
+# of the first score: what another section must have not to be less likely (research/shown.md, 31)
+BEHIND = 0.92
+# taste
 MOST_WORDS = 5  # of the question that are named
-MOST_MISSING = 3  # words that are named; taste
+MOST_MISSING = 3  # words that are named
 TELLING = 0.4  # the least weight of a word that is missed
 SAYS = 0.25  # the least weight of one that is named beside others
 LEADING = 3  # hits whose chapter may be that of another

@@ -20,8 +20,8 @@ from assay.search.reports.cells import BUDGET, GROUP, OWN, ROW, YEAR, kinds_of
 TABLE, PROSE = "table", "prose"
 K = TypeVar("K", int, str)
 SPAN = re.compile(r"(?<!\d)((?:19|20)\d\d)\s?[-–—]\s?((?:19|20)\d\d)(?!\d)")
-LONGEST_SPAN = 30  # years
-PAGE_WORDS = 80  # of the prose around a table
+LONGEST_SPAN = 30  # years (taste)
+PAGE_WORDS = 80  # of the prose around a table (by hand)
 _GENERIC = re.compile(
     r"(?:[\d.]+\s*)?(?:talousarvion? toteu|tavoittei|tavoite\b|toiminta-ajatus|toiminnan tunnus"
     r"|toiminnalli|taloudelli|tunnusluvut|mittari|kapasiteetti|määräraho|taulukko\b)",

@@ -59,6 +59,7 @@ GRAMS = {"label": 1.0, "context": 0.15, "body": 0.8}
 LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75, "page": 0.0}
 K1 = 1.2  # BM25, the usual value
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# set by hand: training/reports_ranker.py fits the features that these make, not these
 READ = 0.95  # what a reading counts beside the question as it is
 RECENT = 4  # years that the prose of a report looks back
 SAYS_BUDGET = 0.6  # of a question, from where on a sentence on a budget says it
@@ -69,7 +70,7 @@ SPREAD = 40  # first hits that are spread
 NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
 SAME_WORD = 0.4  # how alike another word, to say something of what is asked for
-MOST_SAID = 4.0  # words; where so many are said together, more prove nothing more
+MOST_SAID = 4.0  # words: more that are said together prove nothing more (research/reports.md, 29)
 LOOKED_AT = 5  # first hits whose passages are looked at
 SAME_TABLE = 0.8  # what is left of a score for each earlier hit of its table; chosen
 SAME_PAGE = 0.92  # and of its page; chosen

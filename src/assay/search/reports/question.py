@@ -63,10 +63,11 @@ TEXT = re.compile(
     re.I,
 )
 
-SAYS_LITTLE = 0.5  # what a light verb counts
-SHORTEST_PART = 4  # letters, of a compound
+SAYS_LITTLE = 0.5  # what a light verb counts (research/reports.md, experiment 29)
+SHORTEST_PART = 4  # letters, of a compound (by hand)
 LISTED = re.compile(r"\bmitkä\s+oliv", re.I)  # of rows of accounts their figures, else a text
-LAY = 0.6  # what a term counts that a word of everyday language may stand for
+# what a term counts that a word of everyday language may stand for (research/reports.md, 27)
+LAY = 0.6
 _ASKED = re.compile(r"(?<=\w{3})k[oö]$")  # riittivätkö
 _COUNTRY = "suomi"  # names nobody's figure
 _START = re.compile(
