@@ -116,7 +116,7 @@ def wrong_rows(dataset: Path) -> list[str]:
             last |= dict.fromkeys((change.row for change in act.rows), act.action)
     sources = {row.id: row.source for row in gold_jsonl.rows(gold_jsonl.read_lines(dataset))}
     grades: dict[str, set[int | None]] = {}
-    for vote in log.book.current():
+    for vote in log.book.all_current_votes():
         grades.setdefault(vote.query_id, set()).add(vote.grade)
     wanted = {APPROVE: ("chair", {1}), CORRECT: ("chair", {1}), REJECT: (None, {0})}
     refs = [*sources, *(ref for ref in last if ref not in sources)]
@@ -144,7 +144,7 @@ def wrong_labels(dataset: Path) -> list[str]:
             held.setdefault(pair, {})[log.who(act)] = act.grade
         else:
             held[pair].pop(log.who(act))
-    holds = {(v.query_id, v.doc_id, v.judge, v.grade) for v in log.book.current()
+    holds = {(v.query_id, v.doc_id, v.judge, v.grade) for v in log.book.all_current_votes()
              if not role_of(v.source)}  # fmt: skip
     wanted = {(*pair, judge, g) for pair, said in held.items() for judge, g in said.items()}
     labels = {pair: most for pair, said in held.items() if (most := _majority(said)) is not None}

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from assay.gold.votes import current
+from assay.gold.votes import current_votes
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.votes import read_votes
 from assay.workbench.searching.corpora import import_corpus, index_corpus
@@ -214,7 +214,7 @@ def test_from_the_first_admin_to_a_gate_that_passes(browser: Any, project: Path)
         expect(engineer.page.locator(".gates")).to_contain_text("there is no value")
         for judge, grade in zip(judges, (first_grade, second_grade), strict=True):
             judge.grade_everything(grade)
-        given = current(read_votes(dataset))
+        given = current_votes(read_votes(dataset))
         assert {(vote.judge, vote.doc_id): vote.grade for vote in given} == {
             **{("דנה", doc): first_grade(doc) for doc in LETTERS},
             **{("Ben", doc): second_grade(doc) for doc in LETTERS},

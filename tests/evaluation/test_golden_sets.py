@@ -22,7 +22,7 @@ from assay.evaluation.gates import DEFAULT_POLICY
 from assay.evaluation.golden.expectations import check_expectations
 from assay.formats import read_gold
 from assay.gold.votes import SAMPLE
-from assay.judging.labels import labels, read_policy
+from assay.judging.labels import compute_labels, read_policy
 from assay.judging.votes import read_votes
 from assay.law.matching import KnownDocument, known_document, place_of
 from assay.workbench.project.config import read_config
@@ -206,7 +206,7 @@ def test_the_dataset_of_opinions_is_what_its_votes_say() -> None:
     assert once == {"q035"}  # judged further by one reader, to have ten relevant opinions
     assert {vote.kind for vote in votes} == {"machine"}
     assert all(len(vote.rationale.split()) >= 3 for vote in votes if vote.source != SAMPLE)
-    computed = labels(votes, read_policy(OPINIONS))
+    computed = compute_labels(votes, read_policy(OPINIONS))
     held = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
     assert held == {pair: label.grade for pair, label in computed.items()}
     assert gold.status == "provisional"

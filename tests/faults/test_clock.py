@@ -14,7 +14,7 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.gold.log import open_log
-from assay.gold.votes import RULING, WITHDRAWN, current, not_before
+from assay.gold.votes import RULING, WITHDRAWN, current_votes, not_before
 from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.review.decisions import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
@@ -93,7 +93,7 @@ def test_a_judge_corrects_a_vote_that_is_dated_by_the_next_day(tmp_path: Path) -
         votes_to_labels.merge_files(
             path, [file], allow=votes_to_labels.MergeOverrides(unasked=True)
         )
-    assert [each.grade for each in open_log(path).book.current()] == [0]
+    assert [each.grade for each in open_log(path).book.all_current_votes()] == [0]
 
 
 def test_a_ruling_after_the_clock_was_put_back_stands(tmp_path: Path) -> None:
@@ -153,15 +153,15 @@ def test_the_last_word_on_a_suggestion_stands(
             assert decisions.undo(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
-            votes_to_labels.recompute_labels(path)
+            votes_to_labels.write_labels(path)
         elif step != "merge":
             last = int(step)
             decisions.approve(service, item.id, DecisionForm(grade=last), by="dana")
         clock.now += timedelta(hours=hours)
-    holds = {vote.doc_id: vote.grade for vote in open_log(path).book.current()}
+    holds = {vote.doc_id: vote.grade for vote in open_log(path).book.all_current_votes()}
     assert holds.get("d2") == last
     if name == "set.json":
-        votes_to_labels.recompute_labels(path)
+        votes_to_labels.write_labels(path)
         assert labels(path).get(("q1", "d2")) == last
     else:
         (row,) = gold_jsonl.rows(gold_jsonl.read_lines(path))
@@ -192,9 +192,9 @@ def test_an_undo_comes_after_what_it_names_whatever_its_time_and_line() -> None:
                 at="2026-05-31T10:00:00+00:00", source=WITHDRAWN, supersedes="v")  # fmt: skip
     again = msgspec.structs.replace(said, id="x", at="2026-05-31T12:00:00.000001+00:00")
     for lines in itertools.permutations([said, undo]):
-        assert current(lines) == []
+        assert current_votes(lines) == []
     for lines in itertools.permutations([said, undo, again]):
-        assert current(lines) == [again]
+        assert current_votes(lines) == [again]
 
 
 def voted_ahead(folder: Path, policy: str = "") -> Path:

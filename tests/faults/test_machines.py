@@ -29,8 +29,8 @@ from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.gold.log import open_log
 from assay.gold.projection import state_of_file
-from assay.gold.votes import RULING, WITHDRAWN, current, not_before
-from assay.judging.labels import Policy, labels
+from assay.gold.votes import RULING, WITHDRAWN, current_votes, not_before
+from assay.judging.labels import Policy, compute_labels
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.review import decisions
 from assay.review.bootstrap import BootstrapOptions, bootstrap
@@ -91,7 +91,8 @@ class Votes(Machine):
         """As the page gives it."""
         now, log = self.tick(), open_log(self.path)
         pair = ("q", doc)
-        at = not_before(now, [*log.book.everything(pair), *log.book.last_of(judge, pair)], now)
+        votes = [*log.book.current_votes(pair), *log.book.votes_to_supersede(judge, pair)]
+        at = not_before(now, votes, now)
         vote = Vote(id=f"v{self.count}", query_id="q", doc_id=doc, grade=grade, judge=judge,
                     kind="human", at=at.isoformat(), source=source,
                     rationale="" if grade is None else "It decides the point.")  # fmt: skip
@@ -150,14 +151,14 @@ class Votes(Machine):
     def what_holds_is_what_was_said_last(self) -> None:
         votes = open_log(self.path).votes()
         for lines in (votes, votes[::-1]):  # lines may come in any order
-            held = current(lines)
+            held = current_votes(lines)
             said = {(v.judge, v.doc_id): (v.id, v.grade) for v in held if v.source != RULING}
             assert said == self.said
             assert {v.doc_id: v.grade for v in held if v.source == RULING} == self.ruled
 
     @invariant()
     def labels_follow(self) -> None:
-        made = labels(open_log(self.path).votes(), Policy())
+        made = compute_labels(open_log(self.path).votes(), Policy())
         for doc in ("d1", "d2"):
             label = made.get(("q", doc))
             assert (label.grade if label else None) == self.expected(doc)
@@ -229,7 +230,7 @@ class Review(Machine):
     def looks(self, query: str) -> tuple[list[bytes], set[tuple[object, ...]]]:
         """The line of a row, and the votes on it that stand."""
         lines = [x.raw for x in gold_jsonl.read_lines(self.path) if x.row and x.row.query == query]
-        votes = open_log(self.path).book.current()
+        votes = open_log(self.path).book.all_current_votes()
         of_row = [vote for vote in votes if vote.query_id == self.ids[query]]
         return lines, {(vote.judge, vote.doc_id, vote.grade) for vote in of_row}
 

@@ -15,7 +15,7 @@ import pytest
 
 from assay.core.types import Document, Query
 from assay.judging import rubrics
-from assay.judging.labels import Policy, labels
+from assay.judging.labels import Policy, compute_labels
 from assay.judging.machine import UnreadableAnswer, judging_request, read_verdict
 from assay.judging.votes import read_votes
 from kit.commands import Assay, Outcome
@@ -127,9 +127,9 @@ def test_the_votes_are_a_machines_and_say_by_what(judge: Assay, server: JudgeSer
 
 def test_machine_votes_make_no_label_unless_the_policy_says_so(judge: Assay) -> None:
     assert judge("--yes").code == 0
-    assert {label.grade for label in labels(votes(), Policy()).values()} == {None}
+    assert {label.grade for label in compute_labels(votes(), Policy()).values()} == {None}
     counting = Policy(counts=("human", "machine"))
-    assert all(label.by_machine for label in labels(votes(), counting).values())
+    assert all(label.by_machine for label in compute_labels(votes(), counting).values())
 
 
 def test_labels_follow_where_the_policy_counts_machines(judge: Assay, assay_cli: Assay) -> None:
@@ -199,7 +199,7 @@ def test_people_s_labels_stay_when_a_machine_votes_first(judge: Assay) -> None:
         ("human", "beta"),
         ("machine", "beta"),
     ]
-    assert labels(votes(), Policy())["q1", "beta"].grade == 2
+    assert compute_labels(votes(), Policy())["q1", "beta"].grade == 2
 
 
 def test_who_agrees_with_people_is_said_where_there_are_some(judge: Assay) -> None:

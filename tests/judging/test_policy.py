@@ -16,7 +16,14 @@ from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.gold.people import IMPORTED
 from assay.gold.votes import EDITED, RULING, SAMPLE
-from assay.judging.labels import Policy, judgment_of, labels, policy_path, read_policy, write_policy
+from assay.judging.labels import (
+    Policy,
+    compute_labels,
+    judgment_of,
+    policy_path,
+    read_policy,
+    write_policy,
+)
 from kit.votes import vote
 
 
@@ -69,7 +76,7 @@ BOTH = ("human", "machine")
     ],
 )
 def test_labels_by_hand(policy: Policy, said: list[str], grade: int | None, why: str) -> None:
-    label = labels(_votes(*said), policy)["q", "d"]
+    label = compute_labels(_votes(*said), policy)["q", "d"]
     assert (label.grade, label.why) == (grade, why)
 
 
@@ -111,7 +118,7 @@ def test_labels_do_not_depend_on_the_order_of_lines(
     def read(some: list[Vote]) -> dict[Any, Any]:
         return {
             pair: (label.grade, label.why, judgment_of(label))
-            for pair, label in labels(some, policy).items()
+            for pair, label in compute_labels(some, policy).items()
         }
 
     assert read(votes) == read(other)
@@ -156,7 +163,7 @@ def test_a_policy_is_written_as_it_is_read(tmp_path: Path) -> None:
 
 
 def ruled(*votes: Vote, **policy: Any) -> tuple[int | None, str, list[str]]:
-    (label,) = labels(votes, Policy(**policy)).values()
+    (label,) = compute_labels(votes, Policy(**policy)).values()
     return label.grade, label.why, sorted(vote.id for vote in label.standing)
 
 
@@ -218,7 +225,7 @@ def test_a_label_that_was_edited_by_hand_stands_under_every_policy(name: str) ->
 
 def test_who_stands_behind_a_label() -> None:
     def behind(*votes: Vote) -> tuple[str, str, str, str, str]:
-        (label,) = labels(votes, Policy(counts=("human", "machine"))).values()
+        (label,) = compute_labels(votes, Policy(counts=("human", "machine"))).values()
         found = judgment_of(label)
         assert found is not None
         return found.judge, found.rationale, found.source, found.rubric, found.at
@@ -231,10 +238,10 @@ def test_who_stands_behind_a_label() -> None:
     assert behind(first, third)[:3] == ("ada, cy", "so · also", f"gold next, {SAMPLE}x")
     unnamed = vote("u", judge=IMPORTED, source=IMPORTED)
     assert behind(unnamed)[:3] == ("", "", "")
-    machine = labels([vote("m", kind="machine")], Policy(counts=("machine",)))["q", "d"]
-    both = labels([vote("m", kind="machine", judge="bot"), vote("h")],
+    machine = compute_labels([vote("m", kind="machine")], Policy(counts=("machine",)))["q", "d"]
+    both = compute_labels([vote("m", kind="machine", judge="bot"), vote("h")],
                   Policy(counts=("human", "machine")))["q", "d"]  # fmt: skip
-    none = labels([vote("m", None, kind="machine")], Policy(counts=("machine",)))["q", "d"]
+    none = compute_labels([vote("m", None, kind="machine")], Policy(counts=("machine",)))["q", "d"]
     assert (machine.by_machine, both.by_machine, none.by_machine) == (True, False, False)
     assert judgment_of(none) is None
 
@@ -250,6 +257,6 @@ def test_who_stands_behind_a_label() -> None:
 def test_a_label_that_the_set_had_says_nothing_of_where_it_is_from(
     votes: list[Vote], source: str
 ) -> None:
-    judgment = judgment_of(labels(votes, Policy())["q", "d"])
+    judgment = judgment_of(compute_labels(votes, Policy())["q", "d"])
     assert judgment is not None
     assert judgment.source == source

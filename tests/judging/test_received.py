@@ -13,7 +13,7 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, judgment_frame
 from assay.formats.ballots import Ballot, BallotProblem, Ballots
 from assay.gold.people import IMPORTED
-from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, current, not_before
+from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, current_votes, not_before
 from assay.judging.received import (
     NOTHING,
     SHOWN,
@@ -289,7 +289,7 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
 def test_the_later_of_two_files_holds_in_either_order() -> None:
     files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
     for named in (files, files[::-1]):
-        (holds,) = current(merge_ballots(named, limits(), MergeDefaults(at=NOW)).new)
+        (holds,) = current_votes(merge_ballots(named, limits(), MergeDefaults(at=NOW)).new)
         assert holds.grade == 1
 
 

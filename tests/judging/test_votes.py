@@ -10,14 +10,14 @@ import pytest
 
 from assay.core.types import Document, GoldSet, Query, Vote, judgment_frame
 from assay.gold.people import IMPORTED
-from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, book_of, contradicts_itself, current
+from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, book_of, contradicts_itself, current_votes
 from assay.judging.votes import document_fingerprint, is_reason, stale, stale_in, votes_of_labels
 from kit.votes import VOTED_AT as AT
 from kit.votes import vote
 
 
 def _holding(*votes: Vote) -> list[str]:
-    return sorted(vote.id for vote in current(votes))
+    return sorted(vote.id for vote in current_votes(votes))
 
 
 def test_a_vote_holds_until_another_supersedes_it_whatever_their_times() -> None:
@@ -50,8 +50,8 @@ def test_rulings_and_spot_checks_stand_beside_votes() -> None:
     ]
     assert _holding(*votes) == ["a", "c", "d", "e"]
     book = book_of(votes)
-    assert [vote.id for vote in book.holding(("q", "d"))] == ["a", "e"]
-    assert [vote.id for vote in book.last_of("ada", ("q", "d"))] == ["a"]
+    assert [vote.id for vote in book.current_votes_by_judges(("q", "d"))] == ["a", "e"]
+    assert [vote.id for vote in book.votes_to_supersede("ada", ("q", "d"))] == ["a"]
 
 
 def test_a_vote_that_was_taken_back_is_as_if_not_given() -> None:
@@ -60,9 +60,9 @@ def test_a_vote_that_was_taken_back_is_as_if_not_given() -> None:
     assert _holding(vote("a"), vote("b", judge="ben"), gone) == ["b"]
     assert _holding(vote("a"), gone, vote("c", supersedes="x")) == ["c"]
     book = book_of([vote("a"), gone])
-    assert book.of("ada", ("q", "d")) is None
+    assert book.current_vote_of("ada", ("q", "d")) is None
     # the next vote of the judge supersedes the withdrawal, though somebody else made it
-    assert [vote.id for vote in book.last_of("ada", ("q", "d"))] == ["x"]
+    assert [vote.id for vote in book.votes_to_supersede("ada", ("q", "d"))] == ["x"]
 
 
 def test_labels_are_votes_of_nobody() -> None:

@@ -16,7 +16,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from assay.core.types import Vote
-from assay.gold.votes import current
+from assay.gold.votes import current_votes
 from assay.judging.votes import read_votes
 from assay.web.app import create_app
 from assay.workbench.project.service import Service
@@ -154,7 +154,7 @@ def until(page: Any, holds: str) -> None:
 
 
 def now(dataset: Path, judge: str) -> dict[str, int | None]:
-    votes = current(read_votes(dataset))
+    votes = current_votes(read_votes(dataset))
     return {vote.doc_id: vote.grade for vote in votes if vote.judge == judge}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from assay.core.types import Vote
-from assay.gold.votes import Pair, by_pair, current
+from assay.gold.votes import Pair, by_pair, current_votes
 from assay.workbench.judging.vote_totals import UncheckedVotes
 
 VOTED_AT = "2026-05-31T12:00:00+00:00"
@@ -27,6 +27,6 @@ def vote_on(query: str, doc: str, judge: str, grade: int | None = 1, **fields: A
 def unchecked_votes(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
     """By judge, the pairs that nobody else has checked, counted from the beginning."""
     found = UncheckedVotes()
-    for pair, said in by_pair(current(votes)).items():
+    for pair, said in by_pair(current_votes(votes)).items():
         found.count(pair, said)
     return found.by_judge()

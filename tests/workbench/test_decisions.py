@@ -24,7 +24,7 @@ from assay.workbench.deciding.run_comparison import compare_runs, lead_of
 from assay.workbench.deciding.side_by_side import two_rankings
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.vote_totals import set_standing, uncounted
-from assay.workbench.judging.votes_to_labels import append_votes, count_new_votes
+from assay.workbench.judging.votes_to_labels import append_votes, write_labels_if_outdated
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
 from assay.workbench.scoring.history import store_run, stored_run
@@ -344,9 +344,9 @@ class TestVotesAndLabels:
         vote_on(gold, "new", 2)
         assert uncounted(gold) == 1
         assert overview(service).sets[0].standing.uncounted == 1
-        assert count_new_votes(gold, by="me") == 1
+        assert write_labels_if_outdated(gold, by="me") == 1
         assert uncounted(gold) == 0
-        assert count_new_votes(gold, by="me") == 0
+        assert write_labels_if_outdated(gold, by="me") == 0
         (entry,) = trail(service, action="gold.labelled")
         assert entry.by == "me"
 

@@ -13,13 +13,19 @@ from assay.core.types import Vote
 from assay.gold.people import IMPORTED
 from assay.gold.rows import log_path
 from assay.gold.votes import RULING, SAMPLE, WITHDRAWN
-from assay.judging.labels import Policy, is_disputed, labels, relabel, write_policy
+from assay.judging.labels import (
+    Policy,
+    compute_labelled_set,
+    compute_labels,
+    is_disputed,
+    write_policy,
+)
 from assay.judging.pool import PEOPLE, pairs_to_judge, pool_path, read_pool
 from assay.judging.votes import read_votes
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import SHARED, set_standing, vote_totals
-from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
+from assay.workbench.judging.votes_to_labels import append_votes, write_labels
 from kit.sets import both, judged_set
 from kit.votes import unchecked_votes, vote, vote_on
 
@@ -52,14 +58,14 @@ def from_the_beginning(session: JudgingSession) -> tuple[object, ...]:
     votes, pool = read_votes(session.dataset), read_pool(session.dataset)
     assert pool is not None
     agreed = judges_agreement(session.dataset)
-    made, ids = labels(votes, session.policy), set(session.gold.query_ids)
+    made, ids = compute_labels(votes, session.policy), set(session.gold.query_ids)
     return (
         {pair for pair, label in made.items() if pair[0] in ids and is_disputed(label)},
         unchecked_votes(votes),
         {pair.key for pair in pairs_to_judge(pool, session.gold, votes, PEOPLE)},
         rounded(agreed.weighted_kappa.value),
         agreed.pairs,
-        len(relabel(session.gold, votes, session.policy).changes),
+        len(compute_labelled_set(session.gold, votes, session.policy).changes),
     )
 
 
@@ -112,7 +118,7 @@ def test_another_set_pool_policy_and_log_are_seen(dataset: Path) -> None:
     check()
     write_policy(dataset, Policy(name="latest"))
     check()
-    recompute_labels(dataset)
+    write_labels(dataset)
     check()
     assert told(open_session(dataset))[-1] == 0, "every label is what the votes say"
     log_path(dataset).unlink()
@@ -163,7 +169,7 @@ def test_an_undo_that_comes_before_its_vote_takes_it_back(dataset: Path, at_once
     begun, first, last = log.read_bytes().splitlines(keepends=True)
     for part in [last + first] if at_once else [last, last + first]:
         log.write_bytes(begun + part)
-        assert open_session(dataset).votes.everything(("q1", "d1")) == []
+        assert open_session(dataset).votes.current_votes(("q1", "d1")) == []
 
 
 # ── votes that nobody has checked ─────────────────────────────────────────────────────────────────

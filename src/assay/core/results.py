@@ -44,10 +44,11 @@ def rounded(
 
 
 # A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE (bounds
-# and drops also in LIMITS); evaluation/gates.py decides, its `gate_mistake` and gate_values.py
-# beside it refuse values that make no sense; reports/wording.py says what it demands (`_demands`),
-# and reports/words/*.toml why it is inconclusive (`gate.why_KIND`); judging/next.py;
-# docs/configuration.md and tools/site/keys.toml. Tests hold these together.
+# and drops also in LIMITS), and Gate's `holds`, `drop` or `alpha`; evaluation/gates.py decides, its
+# `gate_mistake` and gate_values.py beside it refuse values that make no sense; reports/wording.py
+# says what it demands (`_demands`), and reports/words/*.toml why it is inconclusive
+# (`gate.why_KIND`); judging/next.py; docs/configuration.md and tools/site/keys.toml. Tests hold
+# these together.
 
 
 class Gate(msgspec.Struct, frozen=True):

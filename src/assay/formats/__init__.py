@@ -145,7 +145,7 @@ def require_labels(path: Path, labelling: Labelling | None = None) -> None:
     written."""
     name = detect_gold(path)
     problem = ""
-    if not hasattr(gold_format(name), "with_labels"):
+    if not hasattr(gold_format(name), "content_with_labels"):
         problem = "this format does not keep a grade 0, or who judged and when"
     elif name == "csv" and labelling is not None and labelling.by_machine:
         problem = "CSV has no place to say that machines made the labels"
@@ -157,14 +157,14 @@ def require_labels(path: Path, labelling: Labelling | None = None) -> None:
         )
 
 
-def with_labels(
+def content_with_labels(
     path: Path, judgments: Sequence[Judgment], *, labelling: Labelling, status: str
 ) -> bytes | None:
     """The file of the set with these judgments and their labelling; None where it already has
     them."""
     require_labels(path, labelling)
     module = gold_format(detect_gold(path))
-    content: bytes | None = module.with_labels(path, judgments, labelling, status)
+    content: bytes | None = module.content_with_labels(path, judgments, labelling, status)
     return content
 
 

@@ -149,7 +149,7 @@ def content_of(gold: GoldSet) -> str:
     return csv_text(table)
 
 
-def with_labels(
+def content_with_labels(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
 ) -> bytes | None:
     """The file with these judgments; None where it already has them."""

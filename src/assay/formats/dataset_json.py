@@ -382,7 +382,7 @@ _OF_VOTES = (
 )  # what a row has of its votes beside grade and words
 
 
-def with_labels(
+def content_with_labels(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
 ) -> bytes | None:
     """The file with these judgments and their labelling, everything else as it is written, so that

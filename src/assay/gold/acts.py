@@ -22,7 +22,8 @@ ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]
 
 # The actions. An act with another action is kept, and its rows and votes count. The audit trail
 # shows those in AUDIT_ACTIONS (workbench/project/audit_trail.py), whose value is the key of the
-# sentence "did VALUE" in reports/words. An act that holds votes also needs a row in _SOURCES below.
+# sentence "did VALUE" in reports/words. VOTE and the actions in ACTION_OF_SOURCE are themselves
+# votes (`_is_vote`); an act with any other action holds its votes in `votes`.
 BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"
 APPROVE, CORRECT, REJECT, UNDO = "approve", "correct", "reject", "undo"
 SUGGEST, DISMISS, PUBLISH = "suggest", "dismiss", "publish"
@@ -99,9 +100,13 @@ def moment_of(at: str) -> datetime:
 # ── votes as acts ─────────────────────────────────────────────────────────────────────────────────
 
 
+# a vote of one of these sources is an act of its own kind; of another source, a plain VOTE
+ACTION_OF_SOURCE = {RULING: RULE, WITHDRAWN: WITHDRAW, EDITED: EDIT}
+_SOURCE_OF_ACTION = {action: source for source, action in ACTION_OF_SOURCE.items()}
+
+
 def act_of(vote: Vote, who: str) -> Act:
     """A vote as a line of the log."""
-    actions = {RULING: RULE, WITHDRAWN: WITHDRAW, EDITED: EDIT}
     kind = "chair" if vote.source == RULING and vote.kind == "human" else vote.kind
     return Act(
         v=FORMAT,
@@ -109,19 +114,16 @@ def act_of(vote: Vote, who: str) -> Act:
         at=vote.at,
         who=who,
         kind=kind,
-        action=actions.get(vote.source, VOTE),
+        action=ACTION_OF_SOURCE.get(vote.source, VOTE),
         subject={"query": vote.query_id, "doc": vote.doc_id},
         grade=vote.grade,
         rationale=vote.rationale,
         rubric=vote.rubric,
         document=vote.document,
         seconds=vote.seconds,
-        source="" if vote.source in actions else vote.source,
+        source="" if vote.source in ACTION_OF_SOURCE else vote.source,
         supersedes=tuple(vote.supersedes.split()),
     )
-
-
-_SOURCES = {RULE: RULING, WITHDRAW: WITHDRAWN, EDIT: EDITED}
 
 
 class VoteReader:
@@ -154,7 +156,7 @@ class VoteReader:
             document=act.document,
             seconds=act.seconds,
             supersedes=" ".join(act.supersedes),
-            source=_SOURCES.get(act.action) or sys.intern(act.source),
+            source=_SOURCE_OF_ACTION.get(act.action) or sys.intern(act.source),
         )
 
     def votes(self, act: Act) -> Iterator[Vote]:
@@ -193,7 +195,7 @@ class VoteReader:
 
 
 def _is_vote(act: Act) -> bool:
-    is_one = act.action == VOTE or act.action in _SOURCES
+    is_one = act.action == VOTE or act.action in _SOURCE_OF_ACTION
     return is_one and "query" in act.subject and "doc" in act.subject
 
 

@@ -71,10 +71,10 @@ class VoteBook:
     def __init__(self, read: Callable[[int], Vote] | None = None) -> None:
         self._read = read
         self.ids: dict[str, VoteInMemory] = {}
-        self.kinds: dict[str, VoteKind] = {}  # of every judge: a person or a machine, never both
-        self.changed: dict[Pair, None] = {}  # since somebody who follows the votes looked
-        self.voted: dict[tuple[str, str], list[str]] = {}  # judge and query: documents
-        self.given: Counter[str] = Counter()  # votes of each query
+        self.kind_of_judge: dict[str, VoteKind] = {}  # person or machine, never both
+        self.changed_pairs: dict[Pair, None] = {}  # since vote totals were last counted
+        self.voted_documents: dict[tuple[str, str], list[str]] = {}  # judge and query: documents
+        self.votes_per_query: Counter[str] = Counter()
         self._heads: dict[Pair, tuple[VoteInMemory, ...]] = {}  # not superseded, also withdrawals
         # pair and id of votes that were superseded before they were read; a ruling also names acts
         # on other pairs, whose labels it changed
@@ -83,18 +83,19 @@ class VoteBook:
     def add(self, vote: VoteInMemory) -> None:
         old = vote.supersedes.split()
         before = [known for id in old if (known := self.ids.get(id)) is not None]
-        whose = self.whose(before[0]) if vote.source == WITHDRAWN and before else vote
-        pair = whose.pair
+        original = self.original_vote(before[0]) if vote.source == WITHDRAWN and before else vote
+        pair = original.pair
         if len(before) < len(old):
             self._early.update((pair, id) for id in old if id not in self.ids)
         self.ids[vote.id] = vote
         if vote.judge != IMPORTED and vote.source != WITHDRAWN:
-            self.kinds[vote.judge] = vote.kind
-        self.changed[pair] = None
-        self.given[pair[0]] += 1
+            self.kind_of_judge[vote.judge] = vote.kind
+        self.changed_pairs[pair] = None
+        self.votes_per_query[pair[0]] += 1
         heads = self._heads.get(pair, ())
-        if not role_of(whose.source) and not any(head.judge == whose.judge for head in heads):
-            self.voted.setdefault((whose.judge, pair[0]), []).append(pair[1])
+        judge = original.judge
+        if not role_of(original.source) and not any(head.judge == judge for head in heads):
+            self.voted_documents.setdefault((judge, pair[0]), []).append(pair[1])
         if old and heads:
             heads = tuple(head for head in heads if head.id not in old)
         self._heads[pair] = heads if (pair, vote.id) in self._early else (*heads, vote)
@@ -109,45 +110,48 @@ class VoteBook:
         assert self._read is not None
         return self._read(held.place)
 
-    def heads(self, pair: Pair) -> list[VoteInMemory]:
+    def votes_in_memory(self, pair: Pair) -> list[VoteInMemory]:
         """The votes that hold on a pair, rulings and spot checks too, without their rationales."""
         return [vote for vote in self._heads.get(pair, ()) if vote.source != WITHDRAWN]
 
-    def everything(self, pair: Pair) -> list[Vote]:
+    def current_votes(self, pair: Pair) -> list[Vote]:
         """The votes that hold on a pair, rulings and spot checks too."""
-        return [self._whole(vote) for vote in self.heads(pair)]
+        return [self._whole(vote) for vote in self.votes_in_memory(pair)]
 
     def has(self, pair: Pair) -> bool:
         """Whether anybody ever voted on a pair."""
         return pair in self._heads
 
-    def holding(self, pair: Pair) -> list[Vote]:
-        """The votes that hold on a pair, without rulings and spot checks."""
-        return [self._whole(v) for v in self.heads(pair) if not role_of(v.source)]
+    def current_votes_by_judges(self, pair: Pair) -> list[Vote]:
+        """The votes that hold on a pair, without rulings, spot checks and edits by hand."""
+        return list(map(self._whole, self._by_judges(pair)))
 
-    def graded(self, pair: Pair, kinds: Container[str]) -> int:
+    def _by_judges(self, pair: Pair) -> list[VoteInMemory]:
+        return [vote for vote in self.votes_in_memory(pair) if not role_of(vote.source)]
+
+    def count_graders(self, pair: Pair, kinds: Container[str]) -> int:
         """How many judges of these kinds have graded a pair."""
-        heads = (vote for vote in self.heads(pair) if not role_of(vote.source))
-        return sum(vote.grade is not None and vote.kind in kinds for vote in heads)
+        votes = self._by_judges(pair)
+        return sum(vote.grade is not None and vote.kind in kinds for vote in votes)
 
     def has_voted(self, judge: str, pair: Pair) -> bool:
-        return any(v.judge == judge and not role_of(v.source) for v in self.heads(pair))
+        return any(vote.judge == judge for vote in self._by_judges(pair))
 
-    def of(self, judge: str, pair: Pair) -> Vote | None:
+    def current_vote_of(self, judge: str, pair: Pair) -> Vote | None:
         """The vote of a judge that holds on a pair."""
-        votes = [v for v in self.heads(pair) if v.judge == judge and not role_of(v.source)]
+        votes = [vote for vote in self._by_judges(pair) if vote.judge == judge]
         return self._whole(votes[-1]) if votes else None
 
-    def last_of(self, judge: str, pair: Pair) -> list[Vote]:
+    def votes_to_supersede(self, judge: str, pair: Pair) -> list[Vote]:
         """The last votes of a judge on a pair, also where they were taken back: what the next one
         supersedes."""
         return [
             self._whole(vote)
             for vote in self._heads.get(pair, ())
-            if not role_of((whose := self.whose(vote)).source) and whose.judge == judge
+            if not role_of((first := self.original_vote(vote)).source) and first.judge == judge
         ]
 
-    def whose(self, vote: VoteInMemory) -> VoteInMemory:
+    def original_vote(self, vote: VoteInMemory) -> VoteInMemory:
         """The vote that a withdrawal takes back; any other vote itself."""
         while vote.source == WITHDRAWN:
             before = (self.ids.get(id) for id in vote.supersedes.split())
@@ -156,10 +160,10 @@ class VoteBook:
             vote = known
         return vote
 
-    def current(self) -> Iterator[Vote]:
+    def all_current_votes(self) -> Iterator[Vote]:
         """All votes that hold, pair by pair."""
         for pair in self._heads:
-            yield from self.everything(pair)
+            yield from self.current_votes(pair)
 
     def pairs(self) -> Iterator[Pair]:
         return iter(self._heads)
@@ -172,9 +176,9 @@ def book_of(votes: Iterable[Vote]) -> VoteBook:
     return book
 
 
-def current(votes: Iterable[Vote]) -> list[Vote]:
+def current_votes(votes: Iterable[Vote]) -> list[Vote]:
     """The votes that hold now, of a list in the order of its log."""
-    return list(book_of(votes).current())
+    return list(book_of(votes).all_current_votes())
 
 
 def by_pair(votes: Iterable[Vote]) -> dict[Pair, list[Vote]]:

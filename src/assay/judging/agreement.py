@@ -568,7 +568,7 @@ def agreement(
     machines. `kind` says which, and named judges are all compared with each other."""
     book = book_of(votes)
     asked, left_out = _independent_votes(gold, book, judges)
-    holding = [vote for vote in book.current() if vote.id in asked]
+    holding = [vote for vote in book.all_current_votes() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
     groups = {name: _between(name, holding, scale) for name in KINDS}
     chosen = kind or ("all" if judges else _first_with_pairs(groups))
@@ -628,9 +628,9 @@ def _independent_votes(
     queries = set(gold.query_ids)
     counts = dict.fromkeys(ExcludedVotes.__struct_fields__, 0)
     asked = dict[str, None]()
-    held = {vote.id for pair in book.pairs() for vote in book.heads(pair)}
+    held = {vote.id for pair in book.pairs() for vote in book.votes_in_memory(pair)}
     for vote in votes:
-        source = book.whose(vote).source
+        source = book.original_vote(vote).source
         reasons = {
             "rulings": source in (RULING, EDITED),
             "spot_checks": source == SAMPLE,

@@ -27,7 +27,15 @@ from assay.core.files import read_json, write_atomic
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind, counted
 from assay.gold.people import IMPORTED, People
 from assay.gold.rows import sibling_path
-from assay.gold.votes import EDITED, RULING, SAMPLE, Pair, by_pair, contradicts_itself, current
+from assay.gold.votes import (
+    EDITED,
+    RULING,
+    SAMPLE,
+    Pair,
+    by_pair,
+    contradicts_itself,
+    current_votes,
+)
 
 # ── the policy ────────────────────────────────────────────────────────────────────────────────────
 
@@ -102,11 +110,11 @@ def write_policy(dataset: Path, policy: Policy) -> None:
     write_atomic(policy_path(dataset), content + b"\n")
 
 
-def labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
+def compute_labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
     """The label of every pair that somebody has voted on."""
     return {
         pair: label_of(pair, votes_on_pair, policy)
-        for pair, votes_on_pair in by_pair(current(votes)).items()
+        for pair, votes_on_pair in by_pair(current_votes(votes)).items()
     }
 
 
@@ -249,7 +257,7 @@ class LabelledSet(msgspec.Struct, frozen=True, kw_only=True):
     overruled: list[Label]  # somebody has ruled otherwise than the label is
 
 
-def relabel(
+def compute_labelled_set(
     gold: GoldSet,
     votes: Iterable[Vote],
     policy: Policy,
@@ -257,13 +265,13 @@ def relabel(
     grades: Set[int] | None = None,
     called: NameOfJudge = name_unchanged,
 ) -> LabelledSet:
-    """The labels that the policy makes of the votes. Votes on queries that have left the set stay
-    in the log, and make no label. `called` gives the id that the file has for a person. A label
-    that was edited by hand stays as the file has it."""
+    """Compute the labels of a set, and how they differ from those in its file. Votes on queries
+    that have left the set make no label. `called` gives the id that the file has for a person. A
+    label that was edited by hand stays as the file has it."""
     ids = set(gold.query_ids)
     made = [
         label
-        for label in labels(votes, policy).values()
+        for label in compute_labels(votes, policy).values()
         if label.query_id in ids and _has_own_votes(label)
     ]
     _refuse_off_scale([vote for label in made for vote in label.votes], grades)

@@ -20,7 +20,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
 from assay.formats.spreadsheet import guard_cell
-from assay.gold.votes import current
+from assay.gold.votes import current_votes
 from assay.judging import rubrics
 from assay.judging.passages import passages
 from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, pairs_to_judge
@@ -95,7 +95,8 @@ def left_to_judge(
                 hint=f"Assigned to: {', '.join(pool.judges)}. "
                 "`assay gold pool --judges` assigns them again.",
             )
-        done = {(vote.query_id, vote.doc_id) for vote in current(votes) if vote.judge == judge}
+        own = (vote for vote in current_votes(votes) if vote.judge == judge)
+        done = {(vote.query_id, vote.doc_id) for vote in own}
         # a judge by name has what no person has judged, also where machines count
         open_pairs = pairs_to_judge(pool, gold, votes, PEOPLE)
         pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]

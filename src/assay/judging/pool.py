@@ -27,7 +27,7 @@ from assay.corpus.disk import Corpus, documents_of
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.gold.people import People
 from assay.gold.rows import sibling_path
-from assay.gold.votes import Pair, by_pair, current
+from assay.gold.votes import Pair, by_pair, current_votes
 from assay.judging.votes import stale_in
 
 # ── dealing pairs to judges ───────────────────────────────────────────────────────────────────────
@@ -263,7 +263,7 @@ def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
     """The pool with one more judge for pairs on which all who were asked are unsure: whoever has
     had least."""
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
-    votes_of_pair = by_pair(vote for vote in current(votes) if vote.kind == "human")
+    votes_of_pair = by_pair(vote for vote in current_votes(votes) if vote.kind == "human")
     given: dict[Pair, tuple[str, ...]] = {}
     for pair in pool.pairs:
         here = votes_of_pair.get(pair.key, [])
@@ -320,7 +320,7 @@ def judged_pairs(
     """The pairs that have a label or a grade of those who count; who was unsure has not judged. A
     label that rests on machines alone is judged where machines count."""
     labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
-    votes_of_pair = by_pair(current(votes))
+    votes_of_pair = by_pair(current_votes(votes))
     by_others = {
         pair for pair, here in votes_of_pair.items() if not any(v.kind in counts for v in here)
     }
@@ -340,7 +340,7 @@ def pairs_to_judge(
     both, whatever machines say that nobody asked, and one of which a second look is wanted for
     that."""
     labelled = {*zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)}
-    votes_of_pair = by_pair(current(votes))
+    votes_of_pair = by_pair(current_votes(votes))
     left = (
         still_wanted(pair, votes_of_pair.get(pair.key, ()), pair.key in labelled, counts)
         for pair in pool.pairs

@@ -157,7 +157,7 @@ class _VoteBox:
     def __init__(self, votes: Sequence[Vote]) -> None:
         self._book = book_of(votes)
         self.known = {vote.id: vote for vote in votes}
-        self.holds = {_seat(vote): vote for vote in self._book.current()}
+        self.holds = {_seat(vote): vote for vote in self._book.all_current_votes()}
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != IMPORTED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
@@ -231,7 +231,7 @@ class _VoteBox:
         pair, and a label that was edited by hand."""
         pair = (vote.query_id, vote.doc_id)
         if vote.source == RULING:
-            held = [v.id for v in self._book.heads(pair) if v.source in (RULING, EDITED)]
+            held = [v.id for v in self._book.votes_in_memory(pair) if v.source in (RULING, EDITED)]
             return self._ruled.get(pair) or held
         if role_of(vote.source):
             before = self.holds.get(_seat(vote))
@@ -239,7 +239,7 @@ class _VoteBox:
         earlier, _ = self._brought.get(_seat(vote), (None, None))
         if earlier is not None:
             return [earlier.vote.id]
-        return [one.id for one in self._book.last_of(vote.judge, pair)]
+        return [one.id for one in self._book.votes_to_supersede(vote.judge, pair)]
 
 
 def _timed_after(vote: Vote, past: Iterable[Vote]) -> Vote:

@@ -23,7 +23,7 @@ from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import clopper_pearson
 from assay.gold.rows import sibling_path
-from assay.gold.votes import SAMPLE, Pair, by_pair, current
+from assay.gold.votes import SAMPLE, Pair, by_pair, current_votes
 
 LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
 LEVEL = 0.95  # the usual level of an interval
@@ -174,7 +174,7 @@ def _shares(counts: Mapping[int, int], size: int) -> dict[int, int]:
 
 def spot_check_report(last_draw: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
     """The error rate of the labels as they were at the draw."""
-    votes_of_pair = by_pair(current(votes))
+    votes_of_pair = by_pair(current_votes(votes))
     now = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
     found: dict[Pair, int] = {}
     waiting, undecided, own = 0, 0, 0

@@ -32,7 +32,7 @@ from assay.core.types import (
     counted,
     machine_note_of,
 )
-from assay.gold.votes import current
+from assay.gold.votes import current_votes
 from assay.judging.rubrics import Rubric, span, version
 from assay.judging.votes import MIN_WORDS, stale
 
@@ -464,7 +464,7 @@ def _some_names(names: list[str]) -> str:
 def versions_used(gold: GoldSet, votes: Sequence[Vote]) -> dict[str, int]:
     """The rubric versions under which votes were given or, where there are none, judgments were
     made; empty where a judge did not say."""
-    given = [vote.rubric for vote in current(votes)]
+    given = [vote.rubric for vote in current_votes(votes)]
     if not given and "rubric" in gold.judgments.columns:
         given = [str(name or "") for name in gold.judgments["rubric"]]
     if not given:
@@ -494,7 +494,7 @@ def votes_off_scale(rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
     """A rubric that lost a grade on which people have voted cannot be used."""
     lost = Counter(
         vote.grade
-        for vote in current(votes)
+        for vote in current_votes(votes)
         if vote.grade is not None and vote.grade not in rubric.values
     )
     for grade, count in sorted(lost.items()):
@@ -504,7 +504,7 @@ def votes_off_scale(rubric: Rubric, votes: Sequence[Vote]) -> Iterator[Finding]:
 
 def stale_votes(votes: Iterable[Vote], documents: Mapping[str, Document]) -> Iterator[Finding]:
     """Votes on documents that read otherwise now, with the parts that changed."""
-    holding = list(current(votes))
+    holding = list(current_votes(votes))
     changed = stale(holding, documents)
     by_query: dict[str, list[str]] = defaultdict(list)
     for vote in holding:

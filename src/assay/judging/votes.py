@@ -17,7 +17,7 @@ from assay.core.types import Document, GoldSet, Judgment, Vote
 from assay.gold.log import open_log
 from assay.gold.people import IMPORTED
 from assay.gold.rows import has_log
-from assay.gold.votes import VoteBook, current
+from assay.gold.votes import VoteBook, current_votes
 
 # A named part of a document that a judge reads, and its machine-made stand-in.
 READ_FIELDS = {"question": "question_synthetic", "conclusion": "conclusion_synthetic"}
@@ -41,7 +41,7 @@ def stale(votes: Iterable[Vote], documents: Mapping[str, Document]) -> dict[str,
 
 def stale_in(votes: Iterable[Vote], documents: Iterable[Document]) -> list[Vote]:
     """The votes that hold now, and whose document the corpus has otherwise than it was read."""
-    holding = [vote for vote in current(votes) if vote.document]
+    holding = [vote for vote in current_votes(votes) if vote.document]
     read = {vote.doc_id for vote in holding}
     changed = stale(holding, {each.id: each for each in documents if each.id in read})
     return [vote for vote in holding if vote.id in changed]

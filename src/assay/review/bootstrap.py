@@ -144,7 +144,7 @@ def _plan(
     log, old = rows.log, rows.lines
     past = _QueryHistory(log)
     ids = past.issued | {row.key: row.id for row in gold_jsonl.rows(old)}
-    groups = with_decided_documents(groups_of(evidence, options), ids, log.book.current())
+    groups = with_decided_documents(groups_of(evidence, options), ids, log.book.all_current_votes())
     lines = merge(old, groups, past.issued, past.rejected, queued=past.queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}

@@ -321,7 +321,7 @@ def _votes_on_row(
     states = [head.change.after for head in heads if head.change.after is not None]
     disputed = [doc for state in states for doc in row_of(state).relevant_case_law_ids]
     for doc in dict.fromkeys((*before.relevant_case_law_ids, *relevant, *disputed)):
-        rulings = [v.id for v in log.book.everything((before.id, doc)) if v.source == RULING]
+        rulings = [v.id for v in log.book.current_votes((before.id, doc)) if v.source == RULING]
         yield CastVote(
             id=new_id(),
             query=before.id,
@@ -347,7 +347,7 @@ def _undo_votes(log: Log, act: Act, query: str) -> Iterator[CastVote]:
 def _current_vote(log: Log, vote: Vote) -> Vote | None:
     """The vote that counts today and says the same: the vote itself, or one that repeats it."""
     content = (vote.judge, vote.grade, vote.rationale, vote.source)
-    votes = log.book.everything((vote.query_id, vote.doc_id))
+    votes = log.book.current_votes((vote.query_id, vote.doc_id))
     return next((v for v in votes if (v.judge, v.grade, v.rationale, v.source) == content), None)
 
 
@@ -482,7 +482,7 @@ def accept_suggestion(
     labels of a set that nobody has voted on yet."""
     with _open_log(path) as log:
         _refuse_decided(log, item)
-        earlier = log.book.last_of(decision.by, (item.ref, vote.doc))
+        earlier = log.book.votes_to_supersede(decision.by, (item.ref, vote.doc))
         vote = msgspec.structs.replace(vote, supersedes=" ".join(v.id for v in earlier))
         act = _suggestion_act(log, APPROVE, item, decision, vote)
         if not is_rows(path):

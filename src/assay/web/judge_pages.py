@@ -18,19 +18,28 @@ from assay.web.access import GET, POST, AppRoute, is_chair, page_and_call, user_
 from assay.web.page_frame import body, is_api, json, language_for, page, query, sent_as, service_of
 from assay.workbench.deciding.run_comparison import open_question
 from assay.workbench.judging import agreement, rulings, set_edits
-from assay.workbench.judging import page as grading
 from assay.workbench.judging.agreement import Agreement, AgreementFigure
 from assay.workbench.judging.answer_figures import judged_answers
 from assay.workbench.judging.answer_page import answer_set, answer_sets, answer_to_judge
 from assay.workbench.judging.page import (
+    LONGEST_REASON,
     PairToRead,
     QueryFilter,
     QueryToJudge,
+    Rubric,
     SavedVote,
     SetRow,
     SetToJudge,
     VoteConflict,
     VoteForm,
+    listed_queries,
+    query_to_judge,
+    read_pair,
+    rubric_in_use,
+    save_vote,
+    set_to_judge,
+    sets_to_judge,
+    with_titles,
 )
 from assay.workbench.judging.rulings import ActId, Dispute, RulingOutcome
 from assay.workbench.judging.set_edits import (
@@ -46,7 +55,7 @@ from assay.workbench.judging.set_edits import (
     QueryNote,
 )
 from assay.workbench.judging.vote_totals import uncounted
-from assay.workbench.judging.votes_to_labels import MergeOutcome, recompute_labels
+from assay.workbench.judging.votes_to_labels import MergeOutcome, write_labels
 from assay.workbench.project.service import gold_path
 from assay.workbench.scoring.run_queue import engines_again
 
@@ -87,7 +96,7 @@ class NewDocument(msgspec.Struct, frozen=True):
 
 
 class RubricAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    rubric: grading.Rubric
+    rubric: Rubric
     starts: dict[int, list[str]]
 
 
@@ -96,7 +105,7 @@ class RubricAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_sets(request: Request) -> Response:
     judge, service = user_of(request).name, service_of(request)
-    rows = grading.sets_to_judge(service, judge)
+    rows = sets_to_judge(service, judge)
     if is_api(request):
         return json(rows)
     return page(
@@ -112,10 +121,10 @@ def list_sets(request: Request) -> Response:
 def show_set(request: Request) -> Response:
     judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
     if is_api(request):
-        return json(grading.set_to_judge(service, query(request, SetParams).set, judge, chair))
+        return json(set_to_judge(service, query(request, SetParams).set, judge, chair))
     name = request.path_params["set"]
-    shown, asked = grading.set_to_judge(service, name, judge, chair), query(request, QueryFilter)
-    listed, start = grading.listed_queries(shown.queries, asked), max(asked.offset, 0)
+    shown, asked = set_to_judge(service, name, judge, chair), query(request, QueryFilter)
+    listed, start = listed_queries(shown.queries, asked), max(asked.offset, 0)
     return page(
         request,
         "judge_set.html",
@@ -129,7 +138,7 @@ def show_set(request: Request) -> Response:
         types=sorted({row.type for row in shown.queries if row.type}),
         at=partial(_filter_address, name, asked),
         first=_first_open(shown),
-        rubric=grading.rubric_in_use(service, name, language_for(request))[0],
+        rubric=rubric_in_use(service, name, language_for(request))[0],
         open=open_question(service, name, judge),
         chair=chair,
         uncounted=uncounted(gold_path(service, name)),
@@ -156,10 +165,10 @@ def show_query(request: Request) -> Response:
     judge, service, chair = user_of(request).name, service_of(request), is_chair(request)
     if is_api(request):
         parameters = query(request, QueryParams)
-        return json(grading.query_to_judge(service, parameters.set, parameters.query, judge, chair))
+        return json(query_to_judge(service, parameters.set, parameters.query, judge, chair))
     name, query_id = request.path_params["set"], request.path_params["query"]
-    shown = grading.query_to_judge(service, name, query_id, judge, chair)
-    rubric, starts = grading.rubric_in_use(service, name, language_for(request))
+    shown = query_to_judge(service, name, query_id, judge, chair)
+    rubric, starts = rubric_in_use(service, name, language_for(request))
     answer = answer_to_judge(service, name, query_id, language_for(request))
     return page(
         request,
@@ -171,7 +180,7 @@ def show_query(request: Request) -> Response:
         starts=starts,
         chair=chair,
         opened=request.query_params.get("doc", ""),
-        longest=grading.LONGEST_REASON,
+        longest=LONGEST_REASON,
         progress_json=msgspec.json.encode(shown.progress).decode(),
     )
 
@@ -179,16 +188,16 @@ def show_query(request: Request) -> Response:
 def all_documents_page(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     service = service_of(request)
-    shown = grading.query_to_judge(service, name, query_id, user_of(request).name)
-    rubric, starts = grading.rubric_in_use(service, name, language_for(request))
+    shown = query_to_judge(service, name, query_id, user_of(request).name)
+    rubric, starts = rubric_in_use(service, name, language_for(request))
     return page(
         request,
         "judge_all.html",
         words=WORDS,
-        shown=grading.with_titles(service, shown),
+        shown=with_titles(service, shown),
         rubric=rubric,
         starts=starts,
-        longest=grading.LONGEST_REASON,
+        longest=LONGEST_REASON,
     )
 
 
@@ -197,19 +206,17 @@ def all_documents_page(request: Request) -> Response:
 
 def show_document(request: Request) -> Response:
     parameters = query(request, DocumentParams)
-    return json(
-        grading.read_pair(service_of(request), parameters.set, parameters.query, parameters.doc)
-    )
+    return json(read_pair(service_of(request), parameters.set, parameters.query, parameters.doc))
 
 
 def show_rubric(request: Request) -> Response:
-    rubric, starts = grading.rubric_in_use(service_of(request), query(request, SetParams).set)
+    rubric, starts = rubric_in_use(service_of(request), query(request, SetParams).set)
     return json(RubricAnswer(rubric=rubric, starts=starts))
 
 
 def vote(request: Request) -> Response:
     given = body(request, VoteForm)
-    found = grading.save_vote(service_of(request), given, user_of(request).name)
+    found = save_vote(service_of(request), given, user_of(request).name)
     return json(found, PRECONDITION_FAILED if isinstance(found, VoteConflict) else 200)
 
 
@@ -308,7 +315,7 @@ def rule_page(request: Request) -> Response:
     keys = [(each.query_id, each.doc_id) for each in disputes]
     place = keys.index((query_id, doc_id)) if (query_id, doc_id) in keys else None
     ruled = rulings.ruled_pair(dataset, query_id, doc_id) if place is None else None
-    rubric, starts = grading.rubric_in_use(service, name, language_for(request))
+    rubric, starts = rubric_in_use(service, name, language_for(request))
     return page(
         request,
         "agreement_rule.html",
@@ -323,7 +330,7 @@ def rule_page(request: Request) -> Response:
         after=_next_dispute(disputes, place),
         rubric=rubric,
         starts=starts,
-        longest=grading.LONGEST_REASON,
+        longest=LONGEST_REASON,
     )
 
 
@@ -382,7 +389,7 @@ def withdraw_ruling(request: Request) -> Response:
 def update_labels(request: Request) -> Response:
     """Recompute the labels of a set: for a call, or from a button that needs no script."""
     name = sent_as(request, SetParams).set
-    merged = recompute_labels(dataset_of(request, name), by=user_of(request).name)
+    merged = write_labels(dataset_of(request, name), by=user_of(request).name)
     return json(merged) if is_api(request) else RedirectResponse("/", status_code=303)
 
 

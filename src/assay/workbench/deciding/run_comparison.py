@@ -45,6 +45,7 @@ from assay.reports.wording import (
 from assay.reports.words import Words
 from assay.workbench.deciding.baseline import change_from_baseline, read_baseline
 from assay.workbench.deciding.run_boards import (
+    SHOWN,
     Board,
     RunLine,
     Ship,
@@ -545,9 +546,6 @@ def _compare_with_file(run: StoredRun, path: Path) -> BaselineComparison | None:
 # ── what to judge next on a set ───────────────────────────────────────────────────────────────────
 
 
-LOOKED_AT = 60  # newest runs of a set: those that its board draws
-
-
 class PairToJudge(msgspec.Struct, frozen=True, kw_only=True):
     """A document to judge for a query."""
 
@@ -571,7 +569,7 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
     the documents that this one judged alone. None if nothing is open, or judging cannot help."""
     try:
         gold = stored_name(service, name)
-        records = run_records(service, gold=gold, limit=LOOKED_AT)
+        records = run_records(service, gold=gold, limit=SHOWN)
         leaders = board_of(gold, [run_line(service, record) for record in records]).leaders
         if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None
@@ -601,7 +599,7 @@ def _pairs_for_second_judge(
         return []
     session = open_session(path)
     with session.log.reading:
-        left = [pair for pair in found.pairs if session.votes.of(judge, pair) is None]
+        left = [pair for pair in found.pairs if session.votes.current_vote_of(judge, pair) is None]
     return [PairToJudge(query_id=query, doc_id=doc) for query, doc in left]
 
 

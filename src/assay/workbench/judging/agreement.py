@@ -164,17 +164,14 @@ def _row(name: str, dataset: Path) -> AgreementRow:
         session = open_session(dataset)
     except AssayError as error:
         return AgreementRow(name=name, title=name, error=str(error))
-    judges = {judge for judge, _ in session.votes.voted if judge in session.votes.kinds}
-    people = {judge for judge in judges if session.votes.kinds[judge] == "human"}
+    votes, kinds = session.votes.voted_documents, session.votes.kind_of_judge
+    judges = {judge for judge, _ in votes if judge in kinds}
+    people = {judge for judge in judges if kinds[judge] == "human"}
     with vote_totals(session) as totals:
         return AgreementRow(
             name=name,
             title=session.gold.name,
-            votes=sum(
-                len(documents)
-                for (judge, _), documents in session.votes.voted.items()
-                if judge in judges
-            ),
+            votes=sum(len(docs) for (judge, _), docs in votes.items() if judge in judges),
             people=len(people),
             machines=len(judges - people),
             disputes=len(totals.disputes()),

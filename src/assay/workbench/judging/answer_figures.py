@@ -22,7 +22,7 @@ from assay.core.results import FEWEST
 from assay.core.types import counted
 from assay.evaluation.prediction_powered import estimate
 from assay.evaluation.statistics import mean_intervals
-from assay.gold.votes import current
+from assay.gold.votes import current_votes
 from assay.judging.labels import read_policy
 from assay.judging.pool import is_answer_set
 from assay.judging.votes import read_votes
@@ -85,7 +85,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         )
     session = open_session(dataset)
     reader = reader_of(session.pool, dataset, home)
-    votes = [vote for vote in current(read_votes(dataset)) if vote.query_id in session.asked]
+    votes = [vote for vote in current_votes(read_votes(dataset)) if vote.query_id in session.asked]
     people, machines = grades_by_people(votes, read_policy(dataset)), grades_by_machines(votes)
     systems: dict[str, list[_Judged]] = defaultdict(list)
     for query in session.gold.queries:

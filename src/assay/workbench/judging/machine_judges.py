@@ -25,7 +25,7 @@ from assay.core.files import os_message
 from assay.core.types import Document, Vote
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus.lookup import corpus_named
-from assay.gold.votes import RULING, SAMPLE, Pair, book_of, current, not_before
+from assay.gold.votes import RULING, SAMPLE, Pair, book_of, current_votes, not_before
 from assay.judging import machine, rubrics
 from assay.judging.labels import read_policy
 from assay.judging.machine import (
@@ -255,7 +255,7 @@ def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pai
     pool = read_pool(dataset)
     searched = pool.corpus if pool else ""
     if judged is not None:
-        people = (v for v in current(judged) if v.kind == "human" and v.grade is not None)
+        people = (v for v in current_votes(judged) if v.kind == "human" and v.grade is not None)
         return list(dict.fromkeys((vote.query_id, vote.doc_id) for vote in people)), searched
     if pool is None:
         raise InputError(
@@ -269,7 +269,7 @@ def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pai
 def _own_votes(judge: str, votes: Iterable[Vote]) -> dict[Pair, Vote]:
     return {
         (vote.query_id, vote.doc_id): vote
-        for vote in current(votes)
+        for vote in current_votes(votes)
         if vote.judge == judge and vote.source not in (RULING, SAMPLE)
     }
 
@@ -306,7 +306,7 @@ def judge_pairs(
         finally:
             append_receipt(plan.dataset, run.ended(name))
     if run.votes and "machine" in read_policy(plan.dataset).counts:
-        run.changed_labels = len(votes_to_labels.recompute_labels(plan.dataset).changed)
+        run.changed_labels = len(votes_to_labels.write_labels(plan.dataset).changed)
     return run.judged()
 
 

@@ -37,7 +37,7 @@ from assay.formats.ballots import (
 )
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import log_path
-from assay.gold.votes import SAMPLE, Pair, by_pair, current, role_of
+from assay.gold.votes import SAMPLE, Pair, by_pair, current_votes, role_of
 from assay.judging import rubrics
 from assay.judging.labels import policy_path, read_policy
 from assay.judging.packets import Packet, PacketRow, as_csv, as_jsonl, left_to_judge, make_packet
@@ -254,7 +254,7 @@ def export_pairs(
             where=str(dataset),
             hint="assay gold pool selects pairs to judge.",
         )
-    independent = (vote for vote in current(votes) if not role_of(vote.source))
+    independent = (vote for vote in current_votes(votes) if not role_of(vote.source))
     votes_of_pair = by_pair(independent) if with_votes or to in WITH_VOTES else {}
     wanted = {doc_id for _, doc_id in pairs}
     by_id = {document.id: document for document in known.some(wanted)} if known else {}

@@ -302,9 +302,8 @@ def query_to_judge(
         judge_pairs = _in_own_order(session.pairs_for(judge, query_id), judge)
         if is_answer_set(session.dataset):
             judge_pairs.sort(key=lambda pair: pair.doc_id)
-        pairs = [
-            _judged_pair(pair.doc_id, session.votes.of(judge, pair.key)) for pair in judge_pairs
-        ]
+        vote_of = session.votes.current_vote_of
+        pairs = [_judged_pair(pair.doc_id, vote_of(judge, pair.key)) for pair in judge_pairs]
         counts = session.counts(judge, session.gold.query_ids)
     queries = [each for each in session.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
@@ -373,9 +372,9 @@ def progress_of(
     rubric = session.rubric
     with session.log.reading:
         pairs = list(session.pairs_for(judge, query_id))
-        votes = [vote for pair in pairs if (vote := session.votes.of(judge, pair.key))]
+        votes = [vote for pair in pairs if (vote := session.votes.current_vote_of(judge, pair.key))]
         anybody = sum(
-            bool(session.votes.heads(pair.key)) or pair.key in session.labelled
+            bool(session.votes.votes_in_memory(pair.key)) or pair.key in session.labelled
             for pair in session.asked.get(query_id, ())
         )
     grades = Counter(vote.grade for vote in votes if vote.grade is not None)
@@ -478,7 +477,7 @@ def save_vote(service: Service, form: VoteForm, judge: str) -> SavedVote | VoteC
     if kept.grade is None and kept.source != WITHDRAWN and not already:
         _ask_another(session, kept)
         session = open_session(session.dataset)
-    held = session.votes.last_of(judge, (kept.query_id, kept.doc_id))
+    held = session.votes.votes_to_supersede(judge, (kept.query_id, kept.doc_id))
     return SavedVote(
         id=kept.id,
         at=kept.at,
@@ -497,9 +496,9 @@ def _vote_of(service: Service, session: JudgingSession, form: VoteForm, judge: s
     ago = min(max(form.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
     pair = (form.query_id, form.doc_id)
-    last = session.votes.last_of(judge, pair)
+    last = session.votes.votes_to_supersede(judge, pair)
     _refuse_no_reason(session, form, last[-1] if last else None)
-    earlier = [*session.votes.everything(pair), *last]
+    earlier = [*session.votes.current_votes(pair), *last]
     at = not_before(now - timedelta(seconds=ago), earlier, now)
     return Vote(
         id=form.id,
@@ -548,7 +547,7 @@ def _ask_another(session: JudgingSession, vote: Vote) -> None:
     if session.pool is None or not session.pool.judges:
         return
     with session.log.reading:
-        votes = session.votes.holding((vote.query_id, vote.doc_id))
+        votes = session.votes.current_votes_by_judges((vote.query_id, vote.doc_id))
     with lock_gold_set(session.dataset):
         pool = read_pool(session.dataset)
         if pool is not None and (asked := with_second_judges(pool, votes)) != pool:

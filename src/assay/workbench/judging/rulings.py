@@ -22,10 +22,10 @@ from assay.gold.votes import RULING, WITHDRAWN, not_before
 from assay.judging.labels import Dispute as Dispute
 from assay.judging.labels import (
     Label,
+    compute_labels,
     dispute_of,
     disputed_labels,
     label_of,
-    labels,
     list_disputes,
     opinion_line,
 )
@@ -39,7 +39,7 @@ from assay.workbench.judging.votes_to_labels import (
     open_voted_set,
     read_voted_set,
     require_signed,
-    save_labels,
+    write_votes_and_labels,
 )
 
 
@@ -66,7 +66,7 @@ def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) 
     voted = read_voted_set(dataset)
     texts = corpus_texts(dataset, corpus)
     stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
-    made = labels(voted.votes, voted.policy).values()
+    made = compute_labels(voted.votes, voted.policy).values()
     return list_disputes(voted.gold, made, stale=stale, blind=blind)
 
 
@@ -119,7 +119,7 @@ def ruled_pair(dataset: Path, query_id: str, doc_id: str) -> Dispute | None:
 
 def _label(session: JudgingSession, query_id: str, doc_id: str) -> Label:
     pair = (query_id, doc_id)
-    return label_of(pair, session.votes.everything(pair), session.policy)
+    return label_of(pair, session.votes.current_votes(pair), session.policy)
 
 
 def _stale_votes(session: JudgingSession, waiting: Sequence[Label], home: Path | None) -> set[str]:
@@ -179,7 +179,7 @@ def rule(
 
 def rulings_on(dataset: Path, query_id: str, doc_id: str) -> list[Vote]:
     """The rulings that hold on a pair: several if two copies of the project ruled differently."""
-    held = open_log(dataset).book.everything((query_id, doc_id))
+    held = open_log(dataset).book.current_votes((query_id, doc_id))
     return [vote for vote in held if vote.source == RULING]
 
 
@@ -206,7 +206,7 @@ def withdraw_ruling(
             supersedes=" ".join(vote.id for vote in held),
             source=WITHDRAWN,
         )
-        labelled = save_labels(voted, [withdrawal], by=by)
+        labelled = write_votes_and_labels(voted, [withdrawal], by=by)
     return RulingOutcome(
         gold=str(dataset),
         ruled=0,
@@ -263,7 +263,7 @@ def _rule_all(
         # a ruling is on a pair of the pool, or on one that somebody has voted on
         limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
         merged_votes = merge_ballots([ballots], limits, defaults, partial=partial)
-        labelled = save_labels(voted, merged_votes.new, by=by)
+        labelled = write_votes_and_labels(voted, merged_votes.new, by=by)
     ruled = {(vote.query_id, vote.doc_id) for vote in merged_votes.new}
     return RulingOutcome(
         gold=str(dataset),

@@ -2,8 +2,9 @@
 
 Other programs write the files of a set too: `open_session` reads again what has changed on disk,
 of the log only what was appended. A vote neither reads nor writes the gold file. It is saved once
-its line in the log is on disk. `votes_to_labels` computes labels: for `gold merge`, when somebody
-asks for it on Home, with a ruling, and before a run."""
+its line in the log is on disk. `votes_to_labels` computes the labels later: in `gold merge`, with a
+ruling or a new policy, after machine judges, before a run that a page starts, and when somebody
+updates the labels on Home."""
 
 from __future__ import annotations
 
@@ -96,7 +97,7 @@ class JudgingSession:
             for pair in self.asked.get(query_id, ())
             if judge in pair.judges or (not pair.judges and self._needs_judge(pair))
         }
-        for doc_id in self.votes.voted.get((judge, query_id), ()):
+        for doc_id in self.votes.voted_documents.get((judge, query_id), ()):
             if doc_id not in pairs:
                 pairs[doc_id] = PooledPair(query_id=query_id, doc_id=doc_id, judges=(judge,))
         return list(pairs.values())
@@ -105,7 +106,7 @@ class JudgingSession:
         """Whether a pair that is dealt to nobody still needs a judge."""
         if not self.votes.has(pair.key):
             return pair.wanted > 1 or pair.key not in self.labelled
-        return self.votes.graded(pair.key, self.policy.counts) < pair.wanted
+        return self.votes.count_graders(pair.key, self.policy.counts) < pair.wanted
 
     def counts(self, judge: str, query_ids: Iterable[str]) -> dict[str, JudgeCount]:
         """A judge's counts by query. Every page shows how much is left to judge; a vote changes one
@@ -113,7 +114,7 @@ class JudgingSession:
         found = {}
         with self.log.reading:
             for query_id in query_ids:
-                state = self.log.generation, self.votes.given[query_id]
+                state = self.log.generation, self.votes.votes_per_query[query_id]
                 known, count = self._counts.get((judge, query_id), (None, JudgeCount(0, 0)))
                 if known != state:
                     pairs = self.pairs_for(judge, query_id)
@@ -254,7 +255,7 @@ def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
         if (label_vote.query_id, label_vote.doc_id) == pair
     )
     label_votes = [label_vote for label_vote in first if label_vote.judge == vote.judge]
-    return session.votes.last_of(vote.judge, pair) or label_votes
+    return session.votes.votes_to_supersede(vote.judge, pair) or label_votes
 
 
 def _refuse_changed(vote: Vote, seen_version: str, before: Sequence[Vote]) -> None:
@@ -278,7 +279,7 @@ def _refuse_reused_id(known: Vote, vote: Vote) -> None:
 def _refuse_unfit(session: JudgingSession, vote: Vote) -> None:
     """Refuse a vote that does not belong to this set, or that this judge is not asked for."""
     pair = (vote.query_id, vote.doc_id)
-    kind = session.votes.kinds.get(vote.judge, vote.kind)
+    kind = session.votes.kind_of_judge.get(vote.judge, vote.kind)
     if kind != vote.kind:
         raise InputError(
             f"{vote.judge} has voted as {kind} before",
@@ -286,10 +287,10 @@ def _refuse_unfit(session: JudgingSession, vote: Vote) -> None:
         )
     pooled = (one for one in session.asked.get(vote.query_id, ()) if one.doc_id == vote.doc_id)
     asked = next(pooled, None)
-    has_voted = bool(session.votes.last_of(vote.judge, pair))
+    has_voted = bool(session.votes.votes_to_supersede(vote.judge, pair))
     if asked is not None and asked.judges and not has_voted and vote.judge not in asked.judges:
         raise InputError(f"{vote.doc_id!r} on query {vote.query_id!r} is assigned to someone else")
-    is_known = asked is not None or has_voted or session.votes.heads(pair)
+    is_known = asked is not None or has_voted or session.votes.votes_in_memory(pair)
     ballot = Ballot(
         where=" ".join(pair),
         query_id=vote.query_id,

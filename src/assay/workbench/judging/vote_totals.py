@@ -26,7 +26,16 @@ from assay.core.results import Results
 from assay.core.types import GoldSet, Vote, approval_status
 from assay.evaluation import concordance
 from assay.gold.people import IMPORTED
-from assay.gold.votes import EDITED, RULING, Pair, VoteBook, VoteInMemory, by_pair, current, role_of
+from assay.gold.votes import (
+    EDITED,
+    RULING,
+    Pair,
+    VoteBook,
+    VoteInMemory,
+    by_pair,
+    current_votes,
+    role_of,
+)
 from assay.judging.labels import Policy, grade_given, is_disputed, label_of, read_policy
 from assay.judging.pool import Pool, PooledPair, read_pool, still_wanted
 from assay.judging.votes import read_votes
@@ -227,23 +236,23 @@ def vote_totals(session: JudgingSession) -> Iterator[VoteTotals]:
             session.log.generation,
         ):
             totals = _totals[path] = VoteTotals(session.policy, session.log.generation)
-            votes.changed |= dict.fromkeys(votes.pairs())
+            votes.changed_pairs |= dict.fromkeys(votes.pairs())
         if totals.session is not session:
             totals.compare(session.gold, session.pool)
             totals.session = session
-        for pair in votes.changed:
+        for pair in votes.changed_pairs:
             totals.update(pair, _votes_for_label(votes, pair, session.policy))
-        votes.changed.clear()
+        votes.changed_pairs.clear()
         yield totals
 
 
 def _votes_for_label(votes: VoteBook, pair: Pair, policy: Policy) -> Sequence[Vote | VoteInMemory]:
     """The votes, with as much of them as the policy needs: times are read only for rulings, spot
     checks and policies that take the latest vote."""
-    heads = votes.heads(pair)
+    heads = votes.votes_in_memory(pair)
     timed = policy.name in ("latest", "senior")
     needs_times = timed or any(role_of(vote.source) for vote in heads)
-    return votes.everything(pair) if needs_times else heads
+    return votes.current_votes(pair) if needs_times else heads
 
 
 def uncounted(dataset: Path) -> int:
@@ -352,7 +361,7 @@ def _read_standing(path: Path) -> SetStanding:
     except InputError:  # its rubric is missing: nobody can judge it, but it can be shown
         gold, totals = formats.read_gold(path), VoteTotals(read_policy(path))
         totals.compare(gold, read_pool(path))
-        for pair, votes in by_pair(current(read_votes(path))).items():
+        for pair, votes in by_pair(current_votes(read_votes(path))).items():
             totals.update(pair, votes)
         totals.uncounted.clear()
         return _standing(path, gold, gold_fingerprint(gold), totals)

@@ -1,7 +1,7 @@
 """From votes to labels: votes go into the log of a set, and its labels are computed from them.
 
-`open_voted_set` reads a set with its votes under the lock, and `save_labels` writes: first the log,
-then the gold file. If a crash comes in between, the next command that writes completes the file."""
+`open_voted_set` reads a set with its votes under the lock. `write_votes_and_labels` writes the log,
+then the gold file; after a crash in between, the next command that writes completes the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind
-from assay.formats import require_labels, with_labels
+from assay.formats import content_with_labels, require_labels
 from assay.formats.ballots import Ballots, identified, read_ballots
 from assay.gold.acts import EDIT, LABEL, RULE, Act, CastVote, new_id
 from assay.gold.log import Log, open_log, writing
@@ -33,8 +33,8 @@ from assay.judging.labels import (
     PolicyName,
     Second,
     check_policy,
+    compute_labelled_set,
     read_policy,
-    relabel,
     write_policy,
 )
 from assay.judging.pool import CorpusTexts, Pool, corpus_texts, read_pool, stale_votes
@@ -129,7 +129,7 @@ def _edits_as_votes(gold: GoldSet, log: Log, edited: Sequence[RowChange]) -> lis
 
 
 def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote:
-    replaced = [v.id for v in log.book.everything(pair) if v.source in (RULING, EDITED)]
+    replaced = [v.id for v in log.book.current_votes(pair) if v.source in (RULING, EDITED)]
     return Vote(
         id=new_id(),
         query_id=pair[0],
@@ -147,7 +147,7 @@ def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote
 # ── saving ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def save_labels(
+def write_votes_and_labels(
     voted: VotedSet,
     new: Sequence[Vote] = (),
     policy: Policy | None = None,
@@ -157,14 +157,14 @@ def save_labels(
     """Compute the labels, append new votes to the log, then write the gold file. Votes that cannot
     be labelled are refused before anything is written."""
     log = voted.log
-    labelled = relabel(
+    labelled = compute_labelled_set(
         voted.gold,
         [*voted.votes, *new],
         policy or voted.policy,
         grades=voted.limits.grades,
         called=log.people.id_of,
     )
-    content = with_labels(
+    content = content_with_labels(
         voted.dataset, labelled.judgments, labelling=labelled.labelling, status=labelled.status
     )
     content = voted.content if content is None else content
@@ -187,7 +187,8 @@ def save_labels(
     if content == voted.content or replace_gold_file(voted.dataset, content, voted.content):
         log.mark_matching(file)
         return labelled
-    return save_labels(read_voted_set(voted.dataset))  # somebody edited the file meanwhile
+    # somebody edited the file meanwhile
+    return write_votes_and_labels(read_voted_set(voted.dataset))
 
 
 def _acts_before(voted: VotedSet) -> list[Act]:
@@ -317,7 +318,7 @@ def merge_files(
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
         merged_votes = merge_ballots(with_ids, limits, defaults, partial=allow.partial)
-        labelled = save_labels(voted, merged_votes.new)
+        labelled = write_votes_and_labels(voted, merged_votes.new)
     return _merge_outcome(voted, ballots, merged_votes, labelled, texts)
 
 
@@ -377,25 +378,26 @@ def _merge_outcome(
     )
 
 
-def recompute_labels(
+def write_labels(
     dataset: Path, *, corpus: Path | None = None, by: str = "terminal"
 ) -> MergeOutcome:
+    """Compute the labels from the votes in the log, and write them into the gold file."""
     with open_voted_set(dataset) as voted:
         if len(voted.votes) == len(voted.labels_as_votes):
             raise UsageError(
                 "nobody has voted on this set yet",
                 hint="Write judging files with assay gold next or assay gold packet.",
             )
-        labelled = save_labels(voted, by=by)
+        labelled = write_votes_and_labels(voted, by=by)
     no_votes = MergedVotes(new=[], already=0, outdated=0)
     return _merge_outcome(voted, (), no_votes, labelled, corpus_texts(dataset, corpus))
 
 
-def count_new_votes(dataset: Path, *, by: str) -> int:
-    """Recompute the labels if votes are newer, and return how many labels changed. A set that
-    cannot be labelled keeps its labels: Home shows the uncounted votes, Agreement the reason."""
+def write_labels_if_outdated(dataset: Path, *, by: str) -> int:
+    """Write the labels if votes are newer, and return how many labels changed. A set that cannot
+    be labelled keeps its labels: Home shows the uncounted votes, Agreement the reason."""
     try:
-        return len(recompute_labels(dataset, by=by).changed) if uncounted(dataset) else 0
+        return len(write_labels(dataset, by=by).changed) if uncounted(dataset) else 0
     except AssayError:
         return 0
 
@@ -405,7 +407,7 @@ def append_votes(dataset: Path, votes: Sequence[Vote]) -> None:
     with writing(dataset) as log:
         acts = [] if log.path.exists() else first_acts(dataset, log)
         for vote in votes:
-            before = log.book.last_of(vote.judge, (vote.query_id, vote.doc_id))
+            before = log.book.votes_to_supersede(vote.judge, (vote.query_id, vote.doc_id))
             superseded = dict.fromkeys(
                 [*vote.supersedes.split(), *(earlier.id for earlier in before)]
             )
@@ -462,8 +464,9 @@ class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
 
 def show_policy(dataset: Path) -> PolicyView:
     voted = read_voted_set(dataset)
-    labelled = relabel(voted.gold, voted.votes, voted.policy, grades=voted.limits.grades)
-    return _policy_view(voted, voted.policy, labelled)
+    policy, grades = voted.policy, voted.limits.grades
+    labelled = compute_labelled_set(voted.gold, voted.votes, policy, grades=grades)
+    return _policy_view(voted, policy, labelled)
 
 
 def set_policy(
@@ -494,7 +497,7 @@ def set_policy(
                 "machine, --second takes deciding and never.",
             ) from None
         check_policy(policy)
-        labelled = save_labels(voted, policy=policy)
+        labelled = write_votes_and_labels(voted, policy=policy)
     return _policy_view(voted, policy, labelled)
 
 

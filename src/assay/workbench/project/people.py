@@ -166,7 +166,7 @@ def voters(service: Service) -> list[Voter]:
     times: dict[tuple[str, VoteKind], list[str]] = {}
     for session in _sessions(service):
         with session.log.reading:
-            for vote in session.votes.current():
+            for vote in session.votes.all_current_votes():
                 if vote.judge != IMPORTED and not role_of(vote.source):
                     times.setdefault((vote.judge, vote.kind), []).append(vote.at)
     found = [

@@ -14,7 +14,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.fingerprints import git
 from assay.core.types import GoldSet
-from assay.formats import gold_jsonl, with_labels
+from assay.formats import content_with_labels, gold_jsonl
 from assay.formats.gold_jsonl import Line
 from assay.gold.acts import BEGIN, EDIT, LABEL, PROJECT, RULE, VOTE, WITHDRAW
 from assay.gold.log import Log, open_log
@@ -30,7 +30,7 @@ from assay.gold.rows import (
     text_of,
 )
 from assay.gold.upgrade import plain
-from assay.workbench.judging.votes_to_labels import open_voted_set, save_labels
+from assay.workbench.judging.votes_to_labels import open_voted_set, write_votes_and_labels
 
 
 def rebuild(dataset: Path) -> str:
@@ -50,7 +50,7 @@ def rebuild(dataset: Path) -> str:
             changed = rows.rebuild()
     else:
         with open_voted_set(dataset) as voted:
-            save_labels(voted)
+            write_votes_and_labels(voted)
             changed = content_of(dataset) != voted.content or bool(voted.edited)
     disputed = _disputes_sentence(dataset)
     if not changed and not merged:
@@ -115,7 +115,7 @@ def _add_labels(dataset: Path, gold: GoldSet, other: GoldSet) -> None:
     made = gold.labelling or other.labelling
     if made is not None:
         rows = list(labels.values())
-        content = with_labels(dataset, rows, labelling=made, status=gold.status)
+        content = content_with_labels(dataset, rows, labelling=made, status=gold.status)
         if content is not None:
             replace_gold_file(dataset, content)
 

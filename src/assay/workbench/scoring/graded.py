@@ -53,8 +53,8 @@ from assay.evaluation.prediction_powered import (
 )
 from assay.evaluation.receipts import measure_lines
 from assay.gold.rows import log_path
-from assay.gold.votes import current
-from assay.judging.labels import Policy, labels, read_policy
+from assay.gold.votes import current_votes
+from assay.judging.labels import Policy, compute_labels, read_policy
 from assay.judging.votes import read_votes
 from assay.reports.wording import run_warnings, warning, why_not_estimated
 from assay.workbench.scoring.request import (
@@ -328,7 +328,7 @@ def _read_both_votes(gold: GoldSet, dataset: Path) -> list[Vote]:
     """The votes on the set's queries that hold now; machines and people must both have voted."""
     path = log_path(dataset)
     known = set(gold.query_ids)
-    votes = [vote for vote in current(read_votes(dataset)) if vote.query_id in known]
+    votes = [vote for vote in current_votes(read_votes(dataset)) if vote.query_id in known]
     kinds = {vote.kind for vote in votes if vote.grade is not None}
     if "machine" not in kinds:
         raise InputError(
@@ -352,7 +352,7 @@ def grades_by_people(votes: Iterable[Vote], policy: Policy) -> Grades:
     """People's labels, by the policy of the set."""
     by_people = Policy(name=policy.name, counts=("human",), seniors=policy.seniors)
     grades: Grades = {}
-    for (query_id, doc_id), label in labels(votes, by_people).items():
+    for (query_id, doc_id), label in compute_labels(votes, by_people).items():
         if label.grade is not None:
             grades.setdefault(query_id, {})[doc_id] = label.grade
     return grades

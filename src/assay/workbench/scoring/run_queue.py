@@ -38,7 +38,7 @@ from assay.workbench.deciding.run_boards import (
 )
 from assay.workbench.deciding.single_judge_risk import ask_second_judge
 from assay.workbench.judging.vote_totals import set_standing
-from assay.workbench.judging.votes_to_labels import count_new_votes
+from assay.workbench.judging.votes_to_labels import write_labels_if_outdated
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
 from assay.workbench.project.service import Service, compute_once, gold_path, stored_name
@@ -179,7 +179,7 @@ class RunQueue:
         dataset = gold_path(self._service, gold)
         engines = engines_again(self._service, gold)
         if not engines:
-            count_new_votes(dataset, by=by)
+            write_labels_if_outdated(dataset, by=by)
         return [self.start(gold, engine, by=by) for engine in engines]
 
     def cancel(self, job_id: str, *, by: str) -> RunJob:
@@ -277,7 +277,7 @@ class RunQueue:
 
     def _with_votes(self, job: RunJob) -> RunJob:
         """A run is scored with everything that was judged before it."""
-        counted = count_new_votes(gold_path(self._service, job.gold), by=job.by)
+        counted = write_labels_if_outdated(gold_path(self._service, job.gold), by=job.by)
         if counted:
             with self._lock:
                 job = self._jobs[job.id] = msgspec.structs.replace(job, counted=counted)
