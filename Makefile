@@ -11,7 +11,7 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
-demo: $(VENV)/.plain  ## Score three engines on the bundled samples (four after make serve)
+demo: $(VENV)/.plain  ## Score four engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
 
 test: $(VENV)/.dev  ## Format, lint, types, import rule and all tests

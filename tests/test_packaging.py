@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 import assay_models
 from assay.core import extras
 from assay.core.extras import EXTRAS, MissingExtra
+from assay.core.types import Document
+from assay.judging.passages import _query_words, passages
 from kit.commands import Assay
 
 ROOT = Path(__file__).parents[1]
@@ -99,7 +102,7 @@ def test_a_missing_extra_is_one_sentence_on_the_command_line(
     (line,) = [line for line in done.err.splitlines() if line.startswith("error")]
     names = " and ".join(f"'{name}'" for name in extra.split(","))
     noun = "extras" if "," in extra else "extra"
-    assert f"needs the {noun} {names}: pip install 'assay-ir[{extra}]'" in line
+    assert f"needs the {noun} {names}: {extras.install_command(extra)}" in line
 
 
 @pytest.mark.parametrize(("command", "extra"), [("serve", "serve"), ("mcp", "mcp")])
@@ -112,7 +115,7 @@ def test_a_server_without_its_extra_says_which(
     without(monkeypatch, "uvicorn" if extra == "serve" else "mcp")
     done = assay_cli(command)
     assert (done.code, done.out) == (2, "")
-    assert f"needs the extra '{extra}': pip install 'assay-ir[{extra}]'" in done.err
+    assert f"needs the extra '{extra}': {extras.install_command(extra)}" in done.err
     assert len(done.err.splitlines()) == 1
 
 
@@ -120,7 +123,7 @@ def test_a_missing_extra_is_the_same_from_python(monkeypatch: pytest.MonkeyPatch
     from assay.store import open_store
 
     without(monkeypatch, "alembic")
-    with pytest.raises(MissingExtra, match=r"assay-ir\[store\]") as missing:
+    with pytest.raises(MissingExtra, match=r"\[store\]") as missing:
         open_store("x.db")
     assert missing.value.exit_code == 2
     assert not Path("x.db").exists()
@@ -134,9 +137,47 @@ def test_forms_of_words_need_their_dictionary(monkeypatch: pytest.MonkeyPatch) -
     without(monkeypatch, "simplemma")
     dictionary._simplemma.cache_clear()
     assert contains_term("The gift was returned.", "gift")
-    with pytest.raises(MissingExtra, match=r"assay-ir\[words\]"):
+    with pytest.raises(MissingExtra, match=r"\[words\]"):
         contains_term("The gifts were zorbled.", "zorble")
     dictionary._simplemma.cache_clear()
+
+
+def test_passages_of_a_packet_need_no_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "simplemma")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    _query_words.cache_clear()
+    for asked, text, words in (
+        ("vuokran määrä", "Vuokraa korotetaan, määrästä sovitaan.", ("määrästä", "vuokraa")),
+        ("leases", "Each lease ends.", ("lease",)),
+        ("hyresavtal 2020", "Ett hyresavtal från 2020.", ("2020", "hyresavtal")),
+    ):
+        assert passages(asked, Document(id="d", text=text)).words == words
+    _query_words.cache_clear()
+
+
+def test_the_command_that_installs_an_extra_works_from_a_clone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A package index may not have Assay, and never the encoders beside this version of it."""
+    origin = f'{{"url": "file://{tmp_path}/a%20clone", "dir_info": {{}}}}'
+    installed = SimpleNamespace(read_text=lambda name: origin)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: installed)
+    monkeypatch.setattr(extras, "which", lambda name: str(Path(sys.executable).with_name(name)))
+    assert extras.install_command("store") == "pip install 'assay-ir[store]'"
+    clone = tmp_path / "a clone"
+    clone.mkdir()
+    (clone / "pyproject.toml").touch()
+    assert extras.install_command("search") == f"pip install '{clone}[search]'"
+    without(monkeypatch, "assay_models")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    encoders = f"'{clone}/packages/models'"
+    assert (
+        extras.install_command("serve,search") == f"pip install {encoders} '{clone}[serve,search]'"
+    )
+    monkeypatch.chdir(clone)
+    assert extras.install_command("pdf") == "pip install '.[pdf]'"
+    monkeypatch.setattr(extras, "which", lambda name: None)
+    assert extras.install_command("pdf") == f"{sys.executable} -m pip install '.[pdf]'"
 
 
 def test_the_sentence_survives_a_worker_process() -> None:

@@ -181,12 +181,16 @@ def test_every_relevant_hebrew_precedent_exists() -> None:
     assert len(gold.queries) >= 10
 
 
-def test_an_installed_demo_names_no_file_inside_the_package(tmp_path: Path) -> None:
+def test_an_installed_demo_names_no_file_inside_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What to try next are commands for the folder one is in."""
+    monkeypatch.chdir(tmp_path)
     samples = tmp_path / "lib" / "site-packages" / "assay" / "samples" / "en"
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(next_steps(Path("demo-results.json"), samples, search=False))
+    console.print(next_steps(Path("demo-results.json"), samples, install=""))
     told = console.export_text()
     assert "site-packages" not in told
     assert "demo --samples samples" in told
+    assert "compare demo-results-bm25.json demo-results.json" in told
     assert "gold stats samples/en/dataset.json" in told

@@ -16,7 +16,7 @@ from assay.core import plugins
 from assay.core.types import Document, Hit
 from assay.corpus.build import import_corpus
 from assay.corpus.importers import tabular
-from assay.engines.baselines import Bm25Engine, RandomEngine
+from assay.engines.baselines import Bm25Engine, Bm25FormsEngine, RandomEngine
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.engines.python import load_engine
 from assay.law.citation import Scheme
@@ -31,9 +31,19 @@ DOCUMENTS = [Document(id=f"d{n}", text=f"may a council member vote {n}") for n i
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("make", [Bm25Engine, RandomEngine])
+@pytest.mark.parametrize("make", [Bm25Engine, Bm25FormsEngine, RandomEngine])
 def test_our_baselines_are_engines(make: Callable[[list[Document]], Any]) -> None:
     check_engine(make(DOCUMENTS))
+
+
+def test_forms_of_words_are_found_in_the_language_of_the_documents() -> None:
+    for asked, texts in (
+        ("terminating leases", ["The lease was terminated.", "A ferry sank."]),
+        ("vuokrasopimuksen irtisanominen", ["Vuokrasopimus irtisanotaan.", "Lautta upposi."]),
+    ):
+        documents = [Document(id=f"d{n}", text=text) for n, text in enumerate(texts)]
+        assert Bm25Engine(documents).search(asked) == []
+        assert [hit.doc_id for hit in Bm25FormsEngine(documents).search(asked)] == ["d0"]
 
 
 def test_our_own_engine_is_one(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def core(place: Folder) -> None:
     place.assay("compare", *results)
     place.assay("report", results[0], "-o", "report.html")
     place.assay("gold", "validate", "dataset.json")
-    place.assay("demo", says="assay-ir[search]")
+    place.assay("demo", says="[search]")
     place.assay(says="last verdict")
     place.assay("doctor", says="not installed")
 
@@ -128,7 +128,7 @@ def missing(place: Folder) -> None:
     place.import_docs()
     for extra, command in NEEDING.items():
         first = "search" if extra == "qdrant" else extra  # its encoder is asked for first
-        place.assay(*command, code=2, says=f"assay-ir[{first}]")
+        place.assay(*command, code=2, says=f"[{first}]")
     code = "import assay.web"
     place.run(
         [

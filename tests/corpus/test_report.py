@@ -194,4 +194,4 @@ def test_without_the_extra_a_pdf_says_what_to_install(
     (tmp_path / "r.pdf").write_bytes(pdf_with_text(STATEMENT))
     with pytest.raises(InputError) as missing:
         list(annual_report.read(str(tmp_path), Unit(path="r.pdf", id="r"), {}))
-    assert "assay-ir[pdf]" in str(missing.value)
+    assert "[pdf]" in str(missing.value)

@@ -400,7 +400,8 @@ Pooled = Annotated[list[Path], typer.Argument(help="The gold set. It need not be
 Engines = Annotated[
     list[str] | None,
     typer.Option(
-        help="An indexed corpus, bm25 or random (with --corpus), or an engine of assay.toml; "
+        help="An indexed corpus, bm25, bm25-forms or random (with --corpus), or an engine of "
+        "assay.toml; "
         "repeat for more."
     ),
 ]

@@ -24,7 +24,6 @@ from assay.cli.options import (
 from assay.cli.output import Json, emit, put, say, searching, show, tell, warn
 from assay.core import extras
 from assay.core.errors import AssayError, UsageError
-from assay.core.extras import require_extra
 
 if TYPE_CHECKING:
     from assay.workbench.project.init import Answers
@@ -351,11 +350,8 @@ def _score_sample(output: Path, *, json: bool) -> None:
         style="bold",
     )
     own = extras.is_installed("search")
-    which = "Four engines answer the queries (Assay's own, the last, first builds an index)"
-    if not own:
-        install = extras.install_command("search")
-        which = f"Three engines answer the queries (Assay's own needs {install})"
-    say(f"2. {which}", style="bold")
+    last_engine = "Assay's own first builds an index" if own else "bm25-forms folds forms of words"
+    say(f"2. Four engines answer the queries ({last_engine})", style="bold")
     scored = demo(output, searching)
     if json:
         figures = {name: each.results.overall for name, each in scored.items()}
@@ -366,7 +362,8 @@ def _score_sample(output: Path, *, json: bool) -> None:
     say(f"3. The scorecard of {last}", style="bold")
     show(terminal.scorecard(view(scored[last].results)))
     _show_bad_answer()
-    show(terminal.next_steps(output, english, search=own))
+    install = "" if own else extras.install_command("search")
+    show(terminal.next_steps(output, english, install=install))
 
 
 def _show_bad_answer() -> None:
@@ -659,7 +656,8 @@ def start(
     engine: Annotated[
         list[str] | None,
         typer.Option(
-            help="An engine to compare: bm25, the name of the corpus (Assay's own), a Python file, "
+            help="An engine to compare: bm25, bm25-forms (finds forms of words), the name of the "
+            "corpus (Assay's own, with the extra search), a Python file, "
             "an address with {{query}}, or saved results. Repeat for more."
         ),
     ] = None,
@@ -694,7 +692,6 @@ def start(
         found_steps = way.steps(answers)
         emit(found_steps, lambda: _step_lines(found_steps), json=json)
         return
-    require_extra("words", "assay start")  # packets compare the forms of words
     while (at := way.next_step(answers)) is not None:
         number, step = at
         say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")
@@ -751,8 +748,9 @@ def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
 HOW = {
     "documents": "Where are your documents? (assay start FOLDER)",
     "queries": "write queries.txt with one query a line, then: assay start",
-    "engines": "Which engines, with commas between? bm25, the name of the corpus (Assay's own), a "
-    "Python file, an address with {{query}}, or saved results (assay start --engine A --engine B)",
+    "engines": "Which two engines, with a comma between? bm25, bm25-forms (finds forms of "
+    "words), the name of the corpus (Assay's own, with the extra search), a Python file, an "
+    "address with {{query}}, or saved results (assay start --engine A --engine B)",
     "judges": "Who judges, with commas between? (assay start --judges ann,ben)",
 }
 

@@ -34,8 +34,8 @@ Module = Annotated[
 EngineName = Annotated[
     str | None,
     typer.Option(
-        help="An engine of assay.toml, an indexed corpus, your engine.py, or random or bm25 (with "
-        "--corpus)."
+        help="An engine of assay.toml, an indexed corpus, your engine.py, or (with --corpus) "
+        "random, bm25 or bm25-forms, which also finds other forms of words."
     ),
 ]
 ConfigFile = Annotated[
@@ -545,7 +545,8 @@ def run_on_benchmark(
     engine: Annotated[
         str,
         typer.Option(
-            help="An engine of assay.toml, bm25, random, or assay for Assay's own engine."
+            help="An engine of assay.toml, bm25, bm25-forms, random, or assay for Assay's own "
+            "engine."
         ),
     ],
     path: Annotated[

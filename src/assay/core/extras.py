@@ -8,21 +8,26 @@ pyproject.toml."""
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from assay.core.errors import UsageError
 
 # extra: {the module that is imported: the package that has it}
 EXTRAS: dict[str, dict[str, str]] = {
-    "words": {"Stemmer": "pystemmer", "simplemma": "simplemma"},
+    "words": {"simplemma": "simplemma"},
     "search": {
         "onnxruntime": "onnxruntime",
         "tokenizers": "tokenizers",
         "mmh3": "mmh3",
         "assay_models": "assay-ir-models",
-        "Stemmer": "pystemmer",
         "simplemma": "simplemma",
     },
     "store": {"sqlalchemy": "sqlalchemy", "alembic": "alembic"},
@@ -32,14 +37,12 @@ EXTRAS: dict[str, dict[str, str]] = {
         "argon2": "argon2-cffi",
         "sqlalchemy": "sqlalchemy",
         "alembic": "alembic",
-        "Stemmer": "pystemmer",
         "simplemma": "simplemma",
     },
     "mcp": {
         "mcp": "mcp",
         "sqlalchemy": "sqlalchemy",
         "alembic": "alembic",
-        "Stemmer": "pystemmer",
         "simplemma": "simplemma",
     },
     "pdf": {"pypdfium2": "pypdfium2"},
@@ -92,8 +95,32 @@ def _restore_missing_extra(message: str, extra: str, where: str) -> MissingExtra
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra."""
-    return f"pip install 'assay-ir[{extra}]'"
+    """The command that installs an extra into this environment: from the clone that Assay was
+    installed from, with the encoders in it where they are missing, else from a package index."""
+    clone = _clone()
+    wanted = [f"{clone or 'assay-ir'}[{extra}]"]
+    needs_encoders = any("assay_models" in EXTRAS.get(name, ()) for name in extra.split(","))
+    if clone and needs_encoders and not _is_importable("assay_models"):
+        wanted.insert(0, str(clone / "packages" / "models"))
+    python = Path(sys.executable)
+    is_pip_here = Path(which("pip") or "").parent == python.parent
+    pip = ["pip"] if is_pip_here else [str(python), "-m", "pip"]
+    return shlex.join([*pip, "install", *wanted])
+
+
+def _clone() -> Path | None:
+    """The clone of the repository that Assay was installed from; None if it is not there."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = distribution("assay-ir").read_text("direct_url.json") or "{}"
+    except PackageNotFoundError:
+        return None
+    url = urlsplit(json.loads(origin).get("url", ""))
+    folder = Path(unquote(url.path))
+    if url.scheme != "file" or not (folder / "pyproject.toml").is_file():
+        return None
+    return Path() if folder.samefile(Path()) else folder
 
 
 def extra_of_module(module: str) -> str:

@@ -1,4 +1,5 @@
-"""Two baseline engines: random order, and plain BM25 over any documents."""
+"""Baseline engines over any documents: random order, plain BM25, and BM25 that folds the forms of
+words."""
 
 from __future__ import annotations
 
@@ -11,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
+from assay.language.analysis import analyzer
+from assay.language.detect import detect
 
 WORD = re.compile(r"\w+")
+SAMPLE = 20  # documents that tell the language where none says it; taste
 
 
 class RandomEngine(SearchEngine):
@@ -37,7 +41,9 @@ class Bm25Engine(SearchEngine):
 
     def __init__(self, documents: Sequence[Document], *, k1: float = 1.2, b: float = 0.75) -> None:
         self._ids = [document.id for document in documents]
-        counts = [Counter(_words(f"{document.title} {document.text}")) for document in documents]
+        counts = [
+            Counter(self._terms(f"{document.title} {document.text}")) for document in documents
+        ]
         lengths = np.array([sum(count.values()) for count in counts], np.float64)
         norm = k1 * (
             1 - b + b * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1e-9)
@@ -57,7 +63,7 @@ class Bm25Engine(SearchEngine):
 
     def search(self, query: str, top_k: int = 20) -> list[Hit]:
         scores = np.zeros(len(self._ids))
-        for word in _words(query):
+        for word in self._terms(query):
             if word in self._postings:
                 rows, weights = self._postings[word]
                 scores[rows] += weights
@@ -66,6 +72,23 @@ class Bm25Engine(SearchEngine):
             Hit(doc_id=self._ids[row], score=float(scores[row])) for row in best if scores[row] > 0
         ]
 
+    def _terms(self, text: str) -> list[str]:
+        return WORD.findall(text.lower())
 
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())
+
+class Bm25FormsEngine(Bm25Engine):
+    """The same over stems in English, and over character n-grams in other languages, so that other
+    forms of a word are found, too."""
+
+    def __init__(self, documents: Sequence[Document], *, k1: float = 1.2, b: float = 0.75) -> None:
+        named = Counter(document.language for document in documents if document.language)
+        sample = " ".join(document.text[:2000] for document in documents[:SAMPLE])
+        language = named.most_common(1)[0][0] if named else detect(sample)
+        self._analyzer = analyzer(language)
+        super().__init__(documents, k1=k1, b=b)
+
+    def name(self) -> str:
+        return "bm25-forms"
+
+    def _terms(self, text: str) -> list[str]:
+        return self._analyzer.terms(text)

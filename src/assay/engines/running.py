@@ -299,6 +299,7 @@ def refuse_unserved(config: EngineConfig, queries: Iterable[Query]) -> None:
 BASELINES = {
     "random": "assay.engines.baselines:RandomEngine",
     "bm25": "assay.engines.baselines:Bm25Engine",
+    "bm25-forms": "assay.engines.baselines:Bm25FormsEngine",
 }
 ENGINES = plugins.PluginKind(name="engine", group="assay.engines", built_in=BASELINES)
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 import msgspec
 
+from assay.core.extras import is_installed
 from assay.core.types import Document
-from assay.language.analysis import Analyzer, analyzer
+from assay.language.analysis import Analyzer, analyzer, finnish_stem
 from assay.language.detect import detect
-from assay.language.terms import fold, same_word
+from assay.language.terms import fold, same_by_rule, same_word
 
 LONGEST = 90  # words of a passage; taste
 MOST = 3  # passages of a document; taste
@@ -100,20 +101,25 @@ class _QueryWords:
         self.language = language
         self._analyzer: Analyzer = analyzer(language)
         words = dict.fromkeys(self._analyzer.words(query))
-        self._folded = {self._analyzer.lemma(word): fold(word) for word in words}
+        has_dictionary = is_installed("words")
+        self._same = same_word if has_dictionary else same_by_rule
+        self._lemma: Callable[[str], str] = self._analyzer.lemma
+        if language == "fi" and not has_dictionary:
+            self._lemma = finnish_stem
+        self._folded = {self._lemma(word): fold(word) for word in words}
         self.held = cache(self._held)
 
     def _held(self, word: str) -> str:
         """The lemma of the query, or nothing."""
         for part in self._analyzer.words(word):
-            lemma = self._analyzer.lemma(part)
+            lemma = self._lemma(part)
             if lemma in self._folded:
                 return lemma
             if self.language == "en":  # the stem is enough
                 continue
             folded = fold(part)
             for asked, form in self._folded.items():
-                if same_word(form, folded, self.language):
+                if self._same(form, folded, self.language):
                     return asked
         return ""
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Protocol
 
-from assay.core.extras import imported
 from assay.language import dictionary, english, finnish, hebrew
 
 # soft hyphens, zero-width and direction marks: seen by nobody, they must not split a word
@@ -185,12 +184,19 @@ def grams(words: Iterable[str], size: int) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def _english_stem(word: str) -> str:
-    return str(_snowball().stemWord(word))
+    return str(_snowball("english").stemWord(word))
+
+
+def finnish_stem(word: str) -> str:
+    """The stem of a word without the dictionary, which knows more of them."""
+    return str(_snowball("finnish").stemWord(word))
 
 
 @cache
-def _snowball() -> Any:
-    return imported("Stemmer", "comparing the forms of words", "words").Stemmer("english", 0)
+def _snowball(language: str) -> Any:
+    from Stemmer import Stemmer
+
+    return Stemmer(language, 0)
 
 
 def _without_points(text: str) -> str:

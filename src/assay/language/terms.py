@@ -95,3 +95,12 @@ def same_word(term: str, word: str, language: str = "") -> bool:
         return True
     maybe_finnish = language == "fi" or not (language == "en" or english.is_english(term, word))
     return maybe_finnish and finnish.same_word(term, word)
+
+
+def same_by_rule(term: str, word: str, language: str = "") -> bool:
+    """The same by rules alone, without the dictionaries."""
+    if term == word:
+        return True
+    if "\u0590" <= term[:1] <= "\u05ff":
+        return hebrew.same_word(term, word)
+    return language == "fi" and finnish.by_rule(term, word)

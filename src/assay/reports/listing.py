@@ -15,6 +15,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from assay.core.extras import install_command, is_installed
 from assay.core.types import Finding, Hit, Labelling, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, bare_table, headed_table
@@ -213,6 +214,7 @@ def import_summary(report: ImportReport) -> RenderableType:
     done = "unchanged" if report.unchanged else "imported"
     cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items() if count)
     bad = ", ".join(f"{name} {count:,}" for name, count in report.problems.items()) or "none"
+    install = "" if is_installed("search") else f"{install_command('search')}, then "
     what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
     if report.kept:
         what += f"; {counted(report.kept, 'file')} had not changed"
@@ -220,7 +222,7 @@ def import_summary(report: ImportReport) -> RenderableType:
         Text.assemble((report.name, "bold"), what),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),
         Text(f"problems: {bad}", style="dim" if bad == "none" else "yellow"),
-        Text(f"next: assay index {report.name}", style="dim"),
+        Text(f"next: {install}assay index {report.name}", style="dim"),
     )
 
 

@@ -253,22 +253,25 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
     return [*sorted(notes | stale), *sorted(since)]
 
 
-def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:
-    """The next steps for a new user with the files of the demo."""
+def next_steps(output: Path, samples: Path, *, install: str) -> RenderableType:
+    """The next steps for a new user with the files of the demo; `install` is the command that
+    brings Assay's own engine, where it is missing."""
     here, assay = Path.cwd(), _how_called()
     ours = samples.is_relative_to(here) and "site-packages" not in samples.parts
-    copied = {} if ours else {"have the files here": f"{assay} demo --samples samples"}
     samples = samples.relative_to(here) if ours else Path("samples") / samples.name
+    copy = {"have the files here": f"{assay} demo --samples samples"}
     dataset = f"{samples / 'dataset.json'}"
-    mine = f"{assay} score --search-module {samples / 'my_engine.py'} --dataset {dataset}"
-    sample = 'demo-opinions "gift of concert tickets"'
+    before = output.with_name(f"{output.stem}-bm25.json")
+    search = {"search the sample": f'{assay} search demo-opinions "gift of concert tickets"'}
     steps = {
         "why is q001 at that value?": f"{assay} explain {output} q001",
-        **copied,
+        "is it better than BM25?": f"{assay} compare {before} {output}",
+        **({} if Path(dataset).exists() else copy),
         "look at the gold set": f"{assay} gold stats {dataset}",
         "check it against the rubric": f"{assay} gold validate {dataset}",
-        "score your own engine": mine,
-        **({"search the sample": f"{assay} search {sample}"} if search else {}),
+        "score your own engine": f"{assay} score {dataset} --engine {samples / 'my_engine.py'}",
+        **({"add Assay's own engine": install} if install else search),
+        "compare on your documents": f"{assay} start FOLDER",
         "a page to look at": f"{output.with_suffix('.html')}",
     }
     table = Table(

@@ -380,5 +380,6 @@ def answered(answers: StartAnswers, question: str, text: str) -> StartAnswers:
 
 def usual_answer(step: StartStep, answers: StartAnswers) -> str:
     """The answer that a step proposes."""
-    engines = f"{answers.corpus},bm25" if extras.is_installed("search") else "bm25"
+    own = answers.corpus if extras.is_installed("search") else "bm25-forms"
+    engines = f"bm25,{own}"
     return {"engines": engines, "judges": "ann,ben"}.get(step.asks, "")

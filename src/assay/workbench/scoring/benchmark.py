@@ -19,6 +19,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import iter_lines, read_json, sha256_of, write_json
 from assay.core.results import GradedResults
 from assay.core.workspace import workspace
+from assay.engines.running import BASELINES
 from assay.evaluation.measures import set_measures, span_precision_recall
 from assay.evaluation.statistics import mean_intervals
 from assay.formats import benchmarks
@@ -38,7 +39,7 @@ SPAN_DEPTHS = (1, 2, 4, 8, 16, 32, 64)  # as the paper of LegalBench-RAG has the
 BLOCK = 1 << 20  # bytes of a download at a time; chosen
 TIMEOUT = 60.0  # seconds without a byte; chosen
 ANY = BenchmarkCard(title="a set of ir_datasets", home="https://ir-datasets.com", reader="irds")
-WITH_DOCUMENTS = ("bm25", "random", "assay")  # engines that read those of the benchmark
+WITH_DOCUMENTS = (*BASELINES, "assay")  # engines that read those of the benchmark
 
 Tick = Callable[[str, int, int], None]  # what, done, of
 
@@ -60,7 +61,7 @@ def run_benchmark(
     say: Say = ignore_message,
 ) -> BenchmarkReport:
     """Score an engine on a benchmark, or on `irds:ID`. The engine is one of assay.toml, which has
-    the documents already, or bm25 or random, which read them; `assay` imports and indexes them
+    the documents already, or a baseline, which reads them; `assay` imports and indexes them
     first."""
     card = ANY if name.startswith(IRDS) else benchmarks.cards().get(name)
     if card is None:
@@ -77,7 +78,7 @@ def run_benchmark(
         dataset=folder,
         name=name,
         engine=_indexed(plain_name, corpus, say) if engine == "assay" else engine,
-        corpus=corpus if engine in ("bm25", "random") else None,
+        corpus=corpus if engine in BASELINES else None,
         measures=card.measures,
         top_k=top_k or card.top_k,
         hits="all",
