@@ -16,6 +16,9 @@ FINNISH: Rows = {
     "Kuntalaki on tiukka. Mainitun lain 5 §:n 2 momentti": ["kuntalaki 5 § 2 mom."],
     "Lain 5 §": ["5 §"],
     "lelujen turvallisuudesta annetun lain 5 §": ["laki lelujen turvallisuudesta 5 §"],
+    "vientiin sovelletaan lelujen turvallisuudesta annetun lain 5 §:ää": [
+        "laki lelujen turvallisuudesta 5 §"
+    ],
     "vanhan kuntalain 5 §": ["vanha kuntalaki 5 §"],
     "vuoden 1995 kuntalain 5 §": ["vuoden 1995 kuntalaki 5 §"],
     "kyseisen pykälän 2 momentti": [],
@@ -69,6 +72,7 @@ FINNISH: Rows = {
     "kuntalaki 90§1mom": ["kuntalaki 90 § 1 mom."],
 }
 HEBREW: Rows = {
+    "בסעיף 28(ב) לחוק משק הגז הטבעי ובדרישה נוספת": ["סעיף 28(ב) לחוק משק הגז הטבעי"],
     # which law is meant
     'לפי חוק המקרקעין, תשכ"ט-1969 (להלן: "החוק"). סעיף 5 לחוק קובע': [
         'סעיף 5 לחוק המקרקעין, תשכ"ט-1969'

@@ -274,3 +274,27 @@ def test_what_is_less_likely_stands_apart(client: TestClient) -> None:
     assert 0 < likely["likely"] < 10
     before, _, _ = page.text.partition('class="rest small"')
     assert before.count('<li class="hit"') == likely["likely"] + 1
+
+
+def test_results_are_numbered_as_they_are_listed(client: TestClient) -> None:
+    """Also where the less likely ones have moved behind the others."""
+    for corpus, question in (("opinions", "letter about tickets"), ("act", "saaristokunta")):
+        page = client.get("/search", params={"corpus": corpus, "q": question}).text
+        numbers = re.findall(r'<h2><span class="small">(\d+)\.</span>', page)
+        assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+
+
+@pytest.mark.parametrize(("corpus", "words"), [("opinions", "the of and what"), ("act", "mitä on")])
+def test_stop_words_alone_are_not_searched(client: TestClient, corpus: str, words: str) -> None:
+    page = client.get("/search", params={"corpus": corpus, "q": words, "lang": "en"}).text
+    assert "There is nothing to search for." in page
+    assert '<li class="hit"' not in page
+    found = client.get("/api/search", params={"corpus": corpus, "q": words}).json()
+    assert (found["state"], found["results"]) == ("no_content", [])
+
+
+def test_a_misspelt_word_is_shown_as_documents_write_it(client: TestClient) -> None:
+    asked = {"corpus": "opinions", "q": "travel expences", "lang": "en"}
+    page = re.sub("[\u2066-\u2069]|<[^>]*>", "", client.get("/search", params=asked).text)
+    assert "“expences” was read as “expenses”" in page
+    assert "not expences" not in page

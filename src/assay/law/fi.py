@@ -214,6 +214,8 @@ _WALL = re.compile(
     re.IGNORECASE,
 )
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
+# words of the sentence around a title, among them passive verbs: "sovelletaan", "säädetään"
+_NOT_IN_TITLE = re.compile(r"^(?:mukaan|sekä|kuin|niin|on|tämän)$|[aeiouyäö][td](?:aan|ään)$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4},?\s*$")
 _DAY_REACH = 24  # characters: a date and the spaces after it
@@ -498,7 +500,7 @@ def _law_by_annettu(reading: _SpellingMatch, name: str, scheme: Scheme) -> str:
         words.insert(0, word[0].strip().lower())
         if f"{base} {' '.join(words)}" in {law.lower() for law in scheme.laws}:
             return f"{base} {' '.join(words)}"
-        if _IN_TITLE.search(words[0]) and words[0] not in ("mukaan", "sekä", "kuin", "niin"):
+        if _IN_TITLE.search(words[0]) and not _NOT_IN_TITLE.search(words[0]):
             title = " ".join(words)
         elif words[0] not in ("ja", "sekä"):
             break

@@ -620,7 +620,8 @@ def _names_by_length(laws: tuple[str, ...]) -> dict[int, set[LawKey]]:
 
 def _grammatical_name_length(text: str) -> int:
     """The length of a name by grammar: a construct noun continues to the next word, and so do words
-    with the article or "and"."""
+    with the article or "and". After a word with the article, or a second "and", the next word has
+    an article too, or else another part of the sentence begins."""
     words = list(re.finditer(r"[^\s(\[]+", text.partition("(")[0]))
     if len(words) < 2 or _POINTER.match(text):
         return 0
@@ -634,6 +635,8 @@ def _grammatical_name_length(text: str) -> int:
         construct = len(kept) == 2 and not last.startswith(("ה", "ל"))
         goes_on = construct or (_CONSTRUCT.search(last) and not last.startswith("ה"))
         if not goes_on and not _CONTINUES.match(word[0]):
+            break
+        if last.startswith(("ה", "ו")) and re.match("ו(?!ה)", word[0]):
             break
         kept.append(word)
     return len(_without_end(text[: kept[-1].end()]))

@@ -137,6 +137,16 @@ def _as_read(query: str, corrected: Mapping[str, str]) -> str:
     return WORD.sub(lambda word: corrected.get(word[0].casefold(), word[0]), query)
 
 
+def _as_marked(why: Why, asked: Asked, marked: Sequence[str]) -> Why:
+    """The reasons of a hit, in agreement with its marked words: no word is missing that is marked
+    in another form, and a form that contains the word needs no mention."""
+    there = {word for mark in marked for word in asked.looks_like(mark)}
+    there |= {word for word in why.missing if any(word in mark for mark in marked)}
+    instead = {word: other for word, other in why.instead.items() if word not in other}
+    missing = tuple(word for word in why.missing if word not in there)
+    return msgspec.structs.replace(why, instead=instead, missing=missing)
+
+
 def found_documents(
     hits: Hits,
     engine: Engine,
@@ -164,6 +174,7 @@ def found_documents(
         cell = cell_of(document, query)
         status = engine.status(hit.doc_id, as_of)
         title = with_status_mark(title_of(document), status, document.language)
+        in_title = with_words(index, asked, title)[1]
         each = FoundDocument(
             rank=rank,
             doc_id=hit.doc_id,
@@ -171,14 +182,14 @@ def found_documents(
             title=title,
             snippet=snippet,
             words=words,
-            in_title=with_words(index, asked, title)[1],
+            in_title=in_title,
             signals=hit.explanation,
             locator=located(document, cell),
             cell=cell,
             citations=_cited_by_both(cited, document),
             status=status,
             told=facts_of(index, asked, document, cited),
-            why=why,
+            why=_as_marked(why, asked, (*words, *in_title)),
             less_likely=behind[rank - 1],
             **_place_names(document),
         )

@@ -33,8 +33,9 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 TOPIC_KEYS = ("topic_primary", "topic", "practice_area")
 LAW_KEYS = ("law", "law_id")
 STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citations of the law
-# A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for.
-NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#")
+# A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for, and the
+# address of an act in its own markup ("/akn/il/act/…") is not a name.
+NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#|^/")
 SAMPLE = 20  # documents that the language is told from, where they do not state it; chosen
 # Chosen: what one server has in use at a time, and what fits on a page.
 KEPT_COLUMNS = 8  # corpora whose columns are kept in memory

@@ -90,7 +90,7 @@ def reasons(document: FoundDocument) -> tuple[Reason, ...]:
 PAGE = 10  # results on a page; taste
 DEEPEST = 200  # results of a search, which the choices are counted over; taste
 LIKELY = 0.5  # from this score on, a document probably answers; even odds
-MANY = 50  # results that seem to answer, from which on nobody believes it; taste
+MANY = PAGE  # results that seem to answer, from which on nobody believes it; taste
 MOST_STATUTES = 6  # statutes shown with a result; taste
 LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
 MOST_QUERY = 4_000  # characters of a question that an address carries; chosen
