@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from assay import formats
+from assay.core.runs import fuse
 from assay.evaluation.graded import evaluate
 from assay.evaluation.statistics import Floats, mean_intervals
 from assay.evaluation.tuning import choose, choose_adaptive, search_space
-from assay.evaluation.tuning.fusion import fuse
 
 MEASURE = "nDCG@10"
 SETTINGS = 40

@@ -42,7 +42,7 @@ from assay.core.results import (
 from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.measures import parse_measure
-from assay.evaluation.unjudged import imputed_measures
+from assay.evaluation.unjudged import verdict_stability
 from assay.judging.next import DecisionState, decision_state, next_to_judge
 
 MEASURES = {"ndcg@10": "nDCG@10", "precision@5": "P@5"}
@@ -81,8 +81,8 @@ class World:
         entries = self.entries(engine, known, asked)
         scored = [entry for entry in entries if max(entry.judged, default=0) > 0]
         columns = {
-            key: imputed_measures.values_as_judged(
-                imputed_measures.hit_table(scored, None, parse_measure(name)), parse_measure(name)
+            key: verdict_stability.values_as_judged(
+                verdict_stability.hit_table(scored, None, parse_measure(name)), parse_measure(name)
             )[0]
             for key, name in MEASURES.items()
         }

@@ -19,9 +19,8 @@ from assay.evaluation.judged_hits import join_run
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.unjudged import unjudged_bounds
-from assay.evaluation.unjudged.imputed_measures import hit_table, impute, sampled_values
 from assay.evaluation.unjudged.relevance_model import COLUMNS, fit_belief, relevance_chances
-from assay.evaluation.unjudged.verdict_stability import is_closed
+from assay.evaluation.unjudged.verdict_stability import hit_table, impute, is_closed, sampled_values
 from assay.judging.next import next_to_judge, with_judgments
 from assay.reports.listing import decision_page
 from assay.reports.terminal import verdict_lines

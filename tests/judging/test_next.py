@@ -15,7 +15,8 @@ import pytest
 
 from assay.core.results import GradedEntry
 from assay.evaluation.measures import MEASURES, parse_measure
-from assay.evaluation.unjudged.imputed_measures import (
+from assay.evaluation.unjudged.relevance_model import relevance_chances
+from assay.evaluation.unjudged.verdict_stability import (
     FEWEST,
     chance_above,
     hit_table,
@@ -24,7 +25,6 @@ from assay.evaluation.unjudged.imputed_measures import (
     sampled_values,
     unseen_grades,
 )
-from assay.evaluation.unjudged.relevance_model import relevance_chances
 from assay.judging.next import (
     FLIP_SAMPLES,
     DecisionState,

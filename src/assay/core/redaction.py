@@ -1,5 +1,5 @@
 """Remove passwords and keys from messages before they are shown or stored. The address of our own
-database is read by its driver instead: `conninfo.shown`."""
+database is read by its driver instead: `conninfo.without_secrets`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Build runs from engine answers or scores, with the one ranking rule of Assay.
+"""Build runs from engine answers, from scores or from other runs, with the one ranking rule of
+Assay.
 
 The engine's order is the truth. Where only scores exist (TREC runs, BEIR results, dicts of scores)
 the order is trec_eval's: score descending, then id descending. A document that appears twice keeps
@@ -11,13 +12,14 @@ and repeated documents are found by comparing numbers, and only those are looked
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from assay.core.errors import InputError
 from assay.core.types import Hit, QueryResult, Run
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -257,3 +259,95 @@ def query_chunks(lengths: Integers, most: int = CHUNK_ROWS) -> Iterator[tuple[sl
     cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], most))
     for first, last in pairwise(np.unique(np.append(cuts, len(lengths))).tolist()):
         yield slice(int(offsets[first]), int(offsets[last])), lengths[first:last]
+
+
+# ── fusion ────────────────────────────────────────────────────────────────────────────────────────
+#
+#     RRF      Σ w / (k + rank)                       Cormack, Clarke & Büttcher 2009
+#     CombSUM  Σ w · s                                Fox & Shaw 1994
+#     CombMNZ  Σ w · s · (the runs that have it)
+#
+# s is the score, scaled by query to 0 for the lowest and 1 for the highest of the run (min-max), as
+# in ranx; with every weight 1 the figures are those of ranx.
+
+METHODS = ("rrf", "combsum", "combmnz")
+RRF_K = 60  # of Cormack, Clarke & Büttcher 2009
+LEAST_RANGE = 1e-9  # of the scores of a query, as in ranx
+
+
+def fuse(
+    runs: Sequence[Run],
+    *,
+    method: str = "rrf",
+    k: float = RRF_K,
+    weights: Sequence[float] = (),
+    name: str = "fused",
+) -> Run:
+    """One run from several: `k` is for RRF, `weights` has one for each run; one of weight 0 takes
+    no part."""
+    _refuse_weights(runs, method, k, weights)
+    used = [
+        (run, weight)
+        for run, weight in zip(runs, weights or [1.0] * len(runs), strict=True)
+        if weight
+    ]
+    queries = list(dict.fromkeys(query for run in runs for query in run.rows_by_query))
+    ids: list[str] = []
+    scores: list[float] = []
+    lengths = []
+    for query in queries:
+        fused = _fused_scores(query, used, method, k)
+        ids += fused
+        scores += fused.values()
+        lengths.append(len(fused))
+    documents = pl.Series(ids, dtype=pl.String)
+    return run_from_scores(
+        name, queries, np.array(lengths, np.int64), documents, pl.Series(scores, dtype=pl.Float64)
+    )
+
+
+def _fused_scores(
+    query: str, used: Sequence[tuple[Run, float]], method: str, k: float
+) -> Mapping[str, float]:
+    total: dict[str, float] = {}
+    times: dict[str, int] = {}
+    for run, weight in used:
+        row = run.rows_by_query.get(query)
+        if row is None:
+            continue
+        hits = slice(int(run.offsets[row]), int(run.offsets[row + 1]))
+        documents = run.hits["doc_id"][hits].to_list()
+        if method == "rrf":
+            parts = [1 / (k + rank) for rank in range(1, len(documents) + 1)]
+        else:
+            parts = _scaled_scores(run.hits["score"][hits].to_list(), run, query)
+        for document, part in zip(documents, parts, strict=True):
+            total[document] = total.get(document, 0.0) + weight * part
+            times[document] = times.get(document, 0) + 1
+    if method == "combmnz":
+        return {document: score * times[document] for document, score in total.items()}
+    return total
+
+
+def _scaled_scores(scores: Sequence[float | None], run: Run, query: str) -> list[float]:
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        raise InputError(
+            f"the run {run.engine} has no scores for query {query}",
+            hint='Runs without scores can be fused by their ranks: method = "rrf".',
+        )
+    if not known:
+        return []
+    low = min(known)
+    return [(score - low) / max(max(known) - low, LEAST_RANGE) for score in known]
+
+
+def _refuse_weights(runs: Sequence[Run], method: str, k: float, weights: Sequence[float]) -> None:
+    if method not in METHODS:
+        raise InputError(f"there is no fusion {method!r}", hint=f"Known: {', '.join(METHODS)}.")
+    if weights and len(weights) != len(runs):
+        raise InputError(f"{len(weights)} weights for {len(runs)} runs")
+    if any(weight < 0 for weight in weights) or (weights and not any(weights)):
+        raise InputError("weights must be 0 or more, and at least one above 0")
+    if k < 0:
+        raise InputError(f"k of RRF must be 0 or more, not {k:g}")

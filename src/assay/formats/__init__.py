@@ -90,7 +90,7 @@ def is_irds(path: Path | str) -> bool:
 
 def read_gold(path: Path | str, format: str | None = None) -> GoldSet:
     if is_irds(path):
-        listed: GoldSet = importlib.import_module("assay.formats.irds").read_gold(path)
+        listed: GoldSet = importlib.import_module("assay.formats.benchmarks").read_irds(path)
         return listed
     path = Path(path)
     _must_exist(path)

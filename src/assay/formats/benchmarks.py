@@ -12,7 +12,7 @@ and judgments, which `prepare` writes as a BEIR folder with `corpus.jsonl`.
 | squad | a JSON of SQuAD: contexts are documents, and each question has its own |
 | stard | `queries.json` (query_id, 问题, match_id), `corpus.jsonl` (id, name, content) |
 | clerc | `collection.doc.tsv.gz`, `queries/test.*.direct.tsv`, `qrels-doc.test.direct.tsv` |
-| irds | none of its own: ir_datasets has them |
+| irds | none of its own: ir_datasets has them, and a gold set can be one of its data sets too |
 
 A document of LegalBench-RAG is cut into passages of CHUNK characters, whose ids say where they
 stand: `cuad/a.txt#500-1000`. An engine with passages of its own gives ids of the same form."""
@@ -22,6 +22,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -29,10 +30,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import polars as pl
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.files import iter_json_lines, read_bytes, read_json, read_toml, write_atomic
-from assay.formats import irds
+from assay.core.types import GoldSet, Query, judgment_frame
 
 CHUNK = 500  # characters of a passage of LegalBench-RAG, as its naive splitter has
 PASSAGE = re.compile(r"(.+)#(\d+)-(\d+)")
@@ -366,9 +369,16 @@ def _clerc(folder: Path) -> BenchmarkData:
     )
 
 
+# ── data sets of ir_datasets ──────────────────────────────────────────────────────────────────────
+
+IRDS = "irds:"
+_UNREACHED = re.compile(r"ConnectionPool\(host=\\*'([^'\\]+)")  # as urllib3 names a host
+QUERY_TEXTS = ("text", "title", "query")  # where a query has its text, the first that there is
+
+
 def _irds(source: Path) -> BenchmarkData:
-    gold = irds.read_gold(source)
-    documents = list(irds.read_documents(source))
+    gold = read_irds(source)
+    documents = list(_irds_documents(source))
     known = {key for key, _, _ in documents}
     columns = (gold.judgments[name].to_list() for name in ("query_id", "doc_id", "grade"))
     return BenchmarkData(
@@ -379,6 +389,77 @@ def _irds(source: Path) -> BenchmarkData:
         },
     )
 
+
+def read_irds(path: Path | str) -> GoldSet:
+    """The queries and judgments of a data set of ir_datasets: `irds:NAME`, as in
+    `--dataset irds:beir/scifact/test`."""
+    name = str(path).removeprefix(IRDS)
+    dataset = _irds_dataset(name)
+    try:
+        queries = tuple(
+            Query(id=query.query_id, text=_text_of_query(query)) for query in dataset.queries_iter()
+        )
+        rows = [(row.query_id, row.doc_id, int(row.relevance)) for row in dataset.qrels_iter()]
+    except Exception as error:  # a download, a missing file, a format of its own
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        hosts = dict.fromkeys(_UNREACHED.findall(said))
+        raise InputError(
+            f"no connection to {' or '.join(hosts)}" if hosts else f"could not be read: {said}",
+            where=f"{IRDS}{name}",
+            hint="ir_datasets downloads what it does not have; see its page of the data set.",
+        ) from error
+    known = {query.id for query in queries}
+    queries += tuple(
+        Query(id=id, text="") for id in dict.fromkeys(r[0] for r in rows) if id not in known
+    )
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    judgments = judgment_frame(columns[0], columns[1], pl.Series(columns[2], dtype=pl.Int32))
+    # of a pair that is judged twice the last word counts, as in the tools that read these files
+    judgments = judgments.unique(["query_id", "doc_id"], keep="last", maintain_order=True)
+    return GoldSet(name=name.replace("/", "-"), queries=queries, judgments=judgments)
+
+
+def _irds_documents(path: Path | str) -> Iterator[tuple[str, str, str]]:
+    """(id, title, text) of every document."""
+    for document in _irds_dataset(str(path).removeprefix(IRDS)).docs_iter():
+        yield document.doc_id, str(getattr(document, "title", "") or ""), _text_of_query(document)
+
+
+def _irds_dataset(name: str) -> Any:
+    where = f"{IRDS}{name}"
+    ir_datasets = imported("ir_datasets", "a set of ir_datasets", "irds", where=where)
+    ir_datasets.log.easy().logger().addFilter(_is_news)
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        raise InputError(
+            "ir_datasets knows no data set of this name",
+            where=where,
+            hint="Its names are like beir/scifact/test.",
+        ) from error
+    for has, what in (("has_queries", "queries"), ("has_qrels", "judgments")):
+        if not getattr(dataset, has)():
+            raise InputError(
+                f"the data set has no {what}",
+                where=where,
+                hint="Name a part of it that has, such as NAME/test.",
+            )
+    return dataset
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Failed downloads are told once, by our error. Terms of use and progress are left."""
+    return not record.getMessage().lower().startswith(("download error", "download failed"))
+
+
+def _text_of_query(query: Any) -> str:
+    default = getattr(query, "default_text", None)
+    if callable(default):
+        return str(default())
+    return next((str(getattr(query, key)) for key in QUERY_TEXTS if getattr(query, key, None)), "")
+
+
+# ── readers by name ───────────────────────────────────────────────────────────────────────────────
 
 READERS: dict[str, Callable[[Path], BenchmarkData]] = {
     "mleb": _mleb,

@@ -7,12 +7,11 @@ Carterette, Allan & Sitaraman's (2006, "Minimal test collections for retrieval e
 beyond average precision to any measure, and with the chance of relevance learnt from the judgments
 at hand.
 
-How it is computed: `evaluation.imputed_measures` draws grades for every unjudged hit, and the
-measure under each draw gives mean and spread (`_state_of`): the same belief that `compare` and
+How it is computed: `evaluation.unjudged.verdict_stability` draws grades for every unjudged hit, and
+the measure under each draw gives mean and spread (`_state_of`): the same belief that `compare` and
 gates have. What one pair's grade would change is measured by setting it to every grade in turn
-while the query's other hits stay as drawn (`_effects`), and `relevance_model.plan` puts the pairs
-in order, narrowing the belief after each as if its grade were known.
-"""
+while the query's other hits stay as drawn (`_effects`), and `plan_judgments` puts the pairs
+in order, narrowing the belief after each as if its grade were known."""
 
 from __future__ import annotations
 
@@ -41,23 +40,23 @@ from assay.evaluation.gate_values import (
     measure_line,
 )
 from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
+from assay.evaluation.statistics import NORMAL
 from assay.evaluation.unjudged import DEEPEST, PoolAdvice, pool_needed
-from assay.evaluation.unjudged.imputed_measures import (
+from assay.evaluation.unjudged.relevance_model import plan_judgments, relevance_chances
+from assay.evaluation.unjudged.verdict_stability import (
     BLOCK_CELLS,
-    NORMAL,
     Entries,
     HitTable,
     ImputedGrades,
     chance_above,
     hit_table,
     impute,
+    is_closed,
     measure_table,
     sampled_values,
     unseen_grades,
     values_as_judged,
 )
-from assay.evaluation.unjudged.relevance_model import plan_judgments, relevance_chances
-from assay.evaluation.unjudged.verdict_stability import is_closed
 
 # ── which judgments settle a gate ─────────────────────────────────────────────────────────────────
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import (
     Document,
     Expected,
@@ -32,6 +31,7 @@ from assay.core.types import (
     counted,
     machine_note_of,
 )
+from assay.evaluation.receipts import gold_fingerprint
 from assay.gold.votes import current_votes
 from assay.judging.rubrics import Rubric, span, version
 from assay.judging.votes import MIN_WORDS, stale

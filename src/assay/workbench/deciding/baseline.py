@@ -11,9 +11,9 @@ import msgspec
 
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.fingerprints import git_state
 from assay.core.results import Baseline, GoldenResults, Recorded, Results
 from assay.core.results_file import encode, to_json
+from assay.evaluation.receipts import git_state
 from assay.formats.results_json import read_results
 
 

@@ -14,7 +14,6 @@ import msgspec
 
 from assay.core.errors import AssayError, NotHere
 from assay.core.files import Stamp, stamp_of
-from assay.core.fingerprints import git
 from assay.core.results import (
     Check,
     Gate,
@@ -36,6 +35,7 @@ from assay.evaluation.gate_values import (
     measure_line,
 )
 from assay.evaluation.gates import DEFAULT_POLICY
+from assay.evaluation.receipts import git
 from assay.evaluation.trends import Commit, Event, Past, Trend, steps
 from assay.formats import read_gold
 from assay.reports.answers import HEADLINE

@@ -13,11 +13,11 @@ import msgspec
 import polars as pl
 
 from assay.core.errors import AssayError
-from assay.core.fingerprints import gold_fingerprint
 from assay.core.results import GradedResults, OneJudge, Results, Verdict
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult
 from assay.evaluation.graded import graded_results
+from assay.evaluation.receipts import gold_fingerprint
 from assay.gold.acts import ASK_SECOND
 from assay.gold.log import writing
 from assay.gold.rows import has_log

@@ -25,10 +25,9 @@ from assay import __version__, formats
 from assay.core.errors import EngineError, InputError, NotHere, UsageError
 from assay.core.extras import require_extra
 from assay.core.files import write_atomic
-from assay.core.fingerprints import module_fingerprint
 from assay.core.results import GoldenResults, GradedResults, Pair, Results
 from assay.core.results_file import encode, to_json
-from assay.core.runs import run_from_results
+from assay.core.runs import RRF_K, fuse, run_from_results
 from assay.core.types import GoldSet, JsonObject, Query, QueryResult
 from assay.core.workspace import workspace
 from assay.corpus.lookup import is_corpus
@@ -41,11 +40,10 @@ from assay.evaluation import tuning
 from assay.evaluation.graded import default_measures, evaluate, graded_results
 from assay.evaluation.judged_hits import join_run
 from assay.evaluation.measures import parse_measure
-from assay.evaluation.receipts import is_closed
+from assay.evaluation.receipts import is_closed, module_fingerprint
 from assay.evaluation.statistics import Floats
 from assay.evaluation.tuning import FINALISTS, Trial, search_space
 from assay.evaluation.tuning import TuneReport as TuneReport  # for the api
-from assay.evaluation.tuning.fusion import RRF_K, fuse
 from assay.evaluation.tuning.search_space import Search, Space, TuneTable, read_space
 from assay.judging.next import Decision, next_to_judge
 from assay.reports import tuning as shown

@@ -20,8 +20,8 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError, NotHere
 from assay.core.files import Stamp, stamp_of
-from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, Query, Vote
+from assay.evaluation.receipts import gold_fingerprint
 from assay.formats.ballots import Ballot
 from assay.gold.acts import new_id
 from assay.gold.log import Log, open_log, writing

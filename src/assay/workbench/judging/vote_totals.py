@@ -20,11 +20,11 @@ import numpy as np
 
 from assay import formats
 from assay.core.errors import AssayError, InputError
-from assay.core.fingerprints import gold_fingerprint
 from assay.core.results import Pair as RankedPair
 from assay.core.results import Results
 from assay.core.types import GoldSet, Vote, approval_status
 from assay.evaluation import concordance
+from assay.evaluation.receipts import gold_fingerprint
 from assay.gold.people import IMPORTED
 from assay.gold.votes import (
     EDITED,

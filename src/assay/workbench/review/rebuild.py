@@ -12,8 +12,8 @@ from typing import NamedTuple
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.fingerprints import git
 from assay.core.types import GoldSet
+from assay.evaluation.receipts import git
 from assay.formats import content_with_labels, gold_jsonl
 from assay.formats.gold_jsonl import Line
 from assay.gold.acts import BEGIN, EDIT, LABEL, PROJECT, RULE, VOTE, WITHDRAW

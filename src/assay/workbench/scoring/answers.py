@@ -25,7 +25,6 @@ from assay.answers.readers import Answer, Passage, answer_of, read_answers
 from assay.answers.sources import Sources, is_day
 from assay.core.errors import InputError, UsageError
 from assay.core.files import refuse_unwritable, sha256_of, write_atomic
-from assay.core.fingerprints import git_state, versions
 from assay.core.results import (
     AnswerReceipt,
     AnswerResults,
@@ -38,6 +37,7 @@ from assay.core.results_file import encode
 from assay.core.types import GoldSet
 from assay.corpus.lookup import corpus_named
 from assay.evaluation.gates import decide
+from assay.evaluation.receipts import git_state, versions
 from assay.formats import read_gold
 from assay.formats.results_json import read_answer_results
 from assay.reports.answers import reason_of, render

@@ -23,8 +23,7 @@ from assay.engines.running import BASELINES
 from assay.evaluation.measures import set_measures, span_precision_recall
 from assay.evaluation.statistics import mean_intervals
 from assay.formats import benchmarks
-from assay.formats.benchmarks import BenchmarkCard, BenchmarkReport, BenchmarkScore
-from assay.formats.irds import START as IRDS
+from assay.formats.benchmarks import IRDS, BenchmarkCard, BenchmarkReport, BenchmarkScore
 from assay.workbench.scoring.request import (
     Progress,
     Say,

@@ -16,7 +16,6 @@ import numpy as np
 from assay.core import plugins
 from assay.core.errors import EngineError, InputError
 from assay.core.files import write_atomic
-from assay.core.fingerprints import git_state, versions
 from assay.core.results import Entry, GoldenResults, GradedEntry, GradedResults, Results
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
@@ -31,6 +30,7 @@ from assay.evaluation.graded import graded_results
 from assay.evaluation.judged_hits import Qrels, Scored, gold_from_dict, join_saved_run
 from assay.evaluation.measures import Measure, is_external, parse_measures
 from assay.evaluation.measures import parse_measure as parse_measure
+from assay.evaluation.receipts import git_state, versions
 from assay.formats import detect_run
 from assay.formats import read_gold as read_gold
 from assay.formats import read_run as read_run

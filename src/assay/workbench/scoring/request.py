@@ -17,12 +17,12 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError
 from assay.core.files import sha256_of
-from assay.core.fingerprints import git_state, versions
 from assay.core.results import Gate, GitState, GoldenResults, GradedResults, InputFile, Results
 from assay.core.types import GoldSet, Query, QueryResult, counted
 from assay.engines.engine_table import EngineConfig, with_limits
 from assay.engines.engine_table import seconds_of as seconds_of  # for commands
 from assay.evaluation.graded import default_measures
+from assay.evaluation.receipts import git_state, versions
 from assay.gold.rows import has_log
 from assay.reports.wording import warning
 

@@ -19,7 +19,6 @@ import msgspec
 from assay import __version__, formats
 from assay.core.errors import AssayError, EngineError, InputError, UsageError
 from assay.core.files import sha256_of, write_atomic
-from assay.core.fingerprints import gold_fingerprint, module_fingerprint
 from assay.core.results import EXIT, AnswerResults, Gate, GoldenResults, Results, Status
 from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query
@@ -41,7 +40,7 @@ from assay.evaluation.gate_values import (
 from assay.evaluation.gates import is_answer_measure, is_golden_measure
 from assay.evaluation.golden.figures import FIGURES
 from assay.evaluation.measures import did_you_mean, parse_measure, parse_measures
-from assay.evaluation.receipts import measure_lines
+from assay.evaluation.receipts import gold_fingerprint, measure_lines, module_fingerprint
 from assay.formats.results_json import read_results
 from assay.reports import render
 from assay.reports.markdown import CommentedRun, comment

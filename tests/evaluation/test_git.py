@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.fingerprints import git_state
+from assay.evaluation.receipts import git_state
 from assay.workbench.deciding.run_boards import _author_and_subject
 
 

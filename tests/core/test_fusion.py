@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay.core.errors import InputError
+from assay.core.runs import fuse
 from assay.core.types import Run
-from assay.evaluation.tuning.fusion import fuse
 from assay.workbench.scoring.notebook_input import run_from_dict
 
 FIRST = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 0.5}, "q2": {"d9": 1.0}}
