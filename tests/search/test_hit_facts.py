@@ -103,8 +103,8 @@ def test_signals_are_told_in_words_and_only_on_request(home: Path) -> None:
         console.print(search_page(answer, explain=explain))
         pages.append(console.export_text())
     assert "attained" not in "".join(pages)
-    assert "words in common: ranta" in pages[1]
-    assert "words in common" not in pages[0]
+    assert "It has your words: ranta." in pages[1]
+    assert "your words" not in pages[0]
 
 
 def test_a_provision_is_shown_from_where_its_rare_words_stand() -> None:

@@ -31,6 +31,7 @@ from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.web.app import create_app
 from assay.web.decision_pages import DECIDE_ROUTES
+from assay.web.start_pages import JOB_ROUTES
 from assay.workbench.judging.votes_to_labels import append_votes, write_labels
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.run import gates_on
@@ -760,9 +761,10 @@ class TestStarting:
 
 
 def test_only_a_chair_starts_runs() -> None:
-    changing = [row for row in DECIDE_ROUTES if "POST" in row.methods]
+    rows = [*DECIDE_ROUTES, *JOB_ROUTES]
+    changing = [row for row in rows if "POST" in row.methods]
     assert {row.role for row in changing} == {"chair"}
-    assert {row.role for row in DECIDE_ROUTES if "GET" in row.methods} == {"reader"}
+    assert {row.role for row in rows if "GET" in row.methods} == {"reader"}
 
 
 def test_the_store_is_gone(service: Service) -> None:

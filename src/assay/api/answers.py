@@ -1,4 +1,4 @@
-"""Generated answers, checked: `check_answers` for a file or rows, `guard` for one answer."""
+"""The Python functions on generated answers: `check_answers` for a file or rows, `guard` for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay answers`: check generated answers."""
+"""The commands `assay answers …`: check generated answers, and pool them for judges."""
 
 from __future__ import annotations
 

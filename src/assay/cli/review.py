@@ -1,6 +1,6 @@
 """From search logs to gold: `assay logs`, `assay backlog`, and the review commands of `assay gold`:
- bootstrap a set from logs, then promote, correct, reject or
-reopen its rows, and withdraw suggestions. `cli/gold.py` adds them by GOLD_COMMANDS.
+bootstrap a set from logs, promote, correct, reject or reopen its rows, and withdraw suggestions.
+`cli/gold.py` adds them by GOLD_COMMANDS.
 
 `publishing` is not a command: `assay score --update-baseline` calls it."""
 

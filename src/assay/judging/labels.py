@@ -1,5 +1,5 @@
-"""The labels of a gold set: a named policy says whose votes count and which of them stands. Also:
-the disputes that need a ruling.
+"""The labels of a gold set, and the disputes that need a ruling. A named policy says whose votes
+count and which of them stands:
 
 - `adjudicated`: the latest ruling; where there is none, the majority.
 - `majority`: the grade that more judges gave than any other; rulings are votes like the others, and

@@ -1,6 +1,6 @@
-"""Packets: files with everything that a judge needs outside Assay. A packet has the rubric, the
+"""The content of a packet: everything that a judge needs outside Assay. That is the rubric, the
 queries, each document with its question, conclusion, best passages and text, and room for grade and
-rationale.
+rationale. `workbench/judging/packets.py` writes the files.
 
 A packet is blind. It has no engine, rank or score, nobody's vote, and not the notes of a query,
 which say what it tests. It is the same bytes for the same pairs, so that the page of an HTML packet

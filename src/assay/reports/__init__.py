@@ -1,4 +1,5 @@
-"""Reports on results: one view of them, and one module per file format.
+"""How results look, as files and on the terminal: one view of them, and one module per file format.
+`workbench/scoring/report.py` has the commands that write reports.
 
 `view` makes a `ReportView` from results; `render` writes it in the format of a file's ending.
 """

@@ -21,7 +21,7 @@ from assay.law.versions import mark_of
 from assay.reports.grids import Hanging, bare_table, headed_table
 from assay.reports.numbers import Numbers
 from assay.reports.wording import Sentences, hit_reasons_in_words, words_note
-from assay.reports.words import Words
+from assay.reports.words import Words, page_words
 
 if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
@@ -346,33 +346,19 @@ def shown_texts(hit: FoundDocument) -> list[str]:
 
 
 SAME = 80  # letters in which a passage begins like the question that stands there already
-# a signal of the engine, what it says, and from where on it says some and much of it; chosen
-SIGNALS = {
-    "full": ("words of the question stand in the text", 0.4, 0.8),
-    "coverage": ("words of the question stand in the text", 0.4, 0.8),
-    "attained": ("the rarer words of the question are there", 0.4, 0.8),
-    "short": ("its question and answer use the same words", 0.4, 0.8),
-    "dense": ("its meaning is close", 0.3, 0.5),
-    "asked": ("people ask for it in such words", 0.5, 1.0),
-    "citation": ("it cites or is the provision named in the question", 0.3, 0.9),
-    "named": ("it is what the question names", 0.1, 0.5),
-    "act": ("the act is about this", 0.3, 0.6),
-    "subject": ("the question names what the act is about", 0.5, 1.0),
-    "feedback": ("it is like the other first hits", 0.6, 0.9),
-    "close": ("the words stand close together", 0.4, 0.8),
-}
 
 
 def _reason_lines(hit: FoundDocument) -> list[str]:
     """The reasons for a hit with their strength, one per line."""
-    reasons = [f"words in common: {', '.join(hit.words[:8])}"] if hit.words else []
-    reasons += [f"citations in common: {', '.join(hit.citations)}"] if hit.citations else []
-    for signal, (says, some, much) in SIGNALS.items():
-        value = hit.signals.get(signal, 0.0)
-        if value >= some:
-            strength = "strongly" if value >= much else "somewhat"
-            reasons.append(f"{says}: {strength} ({value:.2f})")
-    return reasons or ["nothing says much for it; it is the nearest there is"]
+    from assay.search.answers import reasons
+
+    words, lines = page_words("en", "why"), []
+    for reason in reasons(hit):
+        sentence = words[f"why {reason.kind} named" if reason.words else f"why {reason.kind}"]
+        text = sentence.format(words=", ".join(reason.words))
+        strength = words[f"strength {reason.strength}"]
+        lines.append(f"{text} {strength} ({reason.value:.2f})")
+    return lines or ["nothing says much for it; it is the nearest there is"]
 
 
 def citations_table(citations: Sequence[Resolved]) -> RenderableType:

@@ -1,1 +1,2 @@
-"""From search logs to gold: bootstrap, the expert's rulings, and what waits for one."""
+"""How rows from search logs become gold, in the log of a set: bootstrap, queue, decisions.
+`workbench/review/` has the pages and commands that use it."""

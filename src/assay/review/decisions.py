@@ -1,5 +1,5 @@
-"""A chair's decisions on the rows of a gold-set.jsonl and on suggested judgments: approve, correct,
-reject and undo.
+"""A chair's decisions as acts in the log of a set: approve, correct, reject and undo rows of a
+gold-set.jsonl and suggested judgments.
 
 Each decision is one act in the log of the set, on one row or on many; the gold file is written from
 it (`GoldRows.commit`). The act keeps each row as it was before, so that undoing brings its line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -275,3 +276,51 @@ def _statutes(document: Document, cited: set[str], said: str) -> tuple[str, ...]
 def _cut(text: str) -> str:
     whole = " ".join(text.split())
     return whole if len(whole) <= LONGEST else whole[:LONGEST].rsplit(" ", 1)[0] + " …"
+
+
+# ── signals as reasons ────────────────────────────────────────────────────────────────────────────
+
+Strength = Literal["strong", "some", "little"]
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """A reason for a result: a kind of signal of the engine, its strength, and its words or
+    citations. The sentence for each kind is in `reports/words/pages/why.*.toml`."""
+
+    kind: str
+    strength: Strength
+    value: float
+    words: tuple[str, ...] = ()
+
+
+# A signal of the engine, its kind, and the values from which it says some and much; taste.
+SIGNALS = {
+    "full": ("words", 0.4, 0.8),
+    "coverage": ("words", 0.4, 0.8),
+    "attained": ("words", 0.4, 0.8),
+    "short": ("answers", 0.4, 0.8),
+    "dense": ("meaning", 0.3, 0.5),
+    "citation": ("citations", 0.3, 0.9),
+    "named": ("named", 0.1, 0.5),
+    "subject": ("act", 0.5, 1.0),
+    "work": ("act", 0.9, 1.0),
+    "feedback": ("company", 0.6, 0.9),
+}
+
+
+def reasons(hit: FoundDocument) -> tuple[Reason, ...]:
+    """One reason of each kind, the strongest first. Weak ones are left out, unless all are weak."""
+    every: dict[str, Reason] = {}
+    found = {"words": tuple(hit.words[:8]), "citations": tuple(hit.citations[:8])}
+    order: list[Strength] = ["strong", "some", "little"]
+    for signal, (kind, some, strong) in SIGNALS.items():
+        value = hit.signals.get(signal, 0.0)
+        strength: Strength = "strong" if value >= strong else "some" if value >= some else "little"
+        known = every.get(kind)
+        if value > 0 and (known is None or order.index(strength) < order.index(known.strength)):
+            every[kind] = Reason(
+                kind=kind, strength=strength, value=round(value, 2), words=found.get(kind, ())
+            )
+    telling = [reason for reason in every.values() if reason.strength != "little"]
+    telling = telling or [*every.values()][:1]
+    return tuple(sorted(telling, key=lambda reason: order.index(reason.strength)))

@@ -72,13 +72,14 @@ from assay.web.page_frame import (
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
-from assay.web.start_pages import START_ROUTES
+from assay.web.start_pages import JOB_ROUTES, START_ROUTES
 from assay.workbench.judging.page import open_set_for_judging
 from assay.workbench.project import health, logs, people
 from assay.workbench.project.service import Service
 
 TABLES: tuple[list[AppRoute], ...] = (
     API_ROUTES,
+    JOB_ROUTES,  # before /runs/{run}
     DECIDE_ROUTES,
     TUNE_ROUTES,
     SEARCH_ROUTES,

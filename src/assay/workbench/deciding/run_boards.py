@@ -1,6 +1,5 @@
-"""Boards of runs: the headline figure of each run with its interval and verdict, over time and side
-by side, for the pages on which somebody decides between engines; whether an engine may ship, in the
-words of the pages, for agents; and the trend of an engine on a set, with their commits."""
+"""Boards of runs, for the pages that decide between engines: the headline figure of each run with
+its interval and verdict, whether an engine may ship, and its trend over commits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The values of the page that compares two runs: whether the second is better, by how much, whether
-it may ship, and which queries changed. And the comparison of a run with the baseline that the
-configuration names for its set, and the documents to judge next because they would settle whether
-the best engine of a set may ship or is better than the next.
+"""Comparing two runs, or a run with its baseline: whether the second is better, by how much, whether
+it may ship, which queries changed, and which documents to judge next to settle it.
 
 To add a column to the page: its value in a struct here, its cell in `web/templates/compare.html`,
 and its heading in `reports/words/pages/decide.*.toml`, in each language."""

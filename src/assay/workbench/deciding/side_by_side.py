@@ -13,14 +13,13 @@ from assay.core.errors import AssayError, NotHere
 from assay.core.results import Entry, GoldenEntry, Results
 from assay.core.types import Document
 from assay.engines.indexed import is_indexed
-from assay.search.answers import found_documents
+from assay.search.answers import Reason, found_documents, reasons
 from assay.workbench.deciding.run_boards import RunLine, headline, line_of
 from assay.workbench.deciding.run_comparison import names_of
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.history import StoredRun, stored_run
 from assay.workbench.searching import corpora
 from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
-from assay.workbench.searching.search import Reason, reasons
 
 __all__ = ["RankedDocument", "Ranking", "TwoRankings", "two_rankings"]
 

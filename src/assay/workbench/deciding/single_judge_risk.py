@@ -1,6 +1,5 @@
-"""Whether a verdict depends on one judge: it is decided again without the documents that only this
-judge has judged and nobody has checked (`workbench/judging/vote_totals.py`). Also: asking a second
-judge."""
+"""Verdicts that depend on one judge, and asking a second one: a verdict is decided again without the
+documents that only this judge has judged and nobody has checked."""
 
 from __future__ import annotations
 

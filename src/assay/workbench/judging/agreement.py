@@ -1,4 +1,5 @@
-"""How far the judges of a set agree: the figures of `assay gold agreement` and its page."""
+"""`assay gold agreement` and the agreement page: the figures of `judging/agreement.py` for one set,
+kept until a vote comes."""
 
 from __future__ import annotations
 

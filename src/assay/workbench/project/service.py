@@ -1,8 +1,8 @@
-"""Opening a project: its store, gold sets, configuration and workspace, for all other functions;
-the caches of what is computed from runs and files; and refusing a second server on another host.
+"""An open project (`Service`): its store, gold sets, configuration and workspace, with caches of
+what is computed from runs and files.
 
 File locks work between the processes of one machine, and not over a network disk. So a running
-server writes its host into the workspace."""
+server writes its host into the workspace, and a server on another host refuses to start."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A chair's decisions: approve, reject, approve many rows, undo, publish. The pages, the JSON API
-and the commands of `assay gold` all call these.
+"""What pages, the JSON API and commands call when a chair decides: approve, reject, approve many
+rows, undo, publish.
 
 `approve` finds the pending item and checks that it is still what the chair saw. Then
 `review.decisions` appends one act to the log of the set and writes the gold file from it.

@@ -1,5 +1,5 @@
-"""`assay answers check`, `assay.check_answers` and `assay.guard`: check generated answers, count
-what was found, and decide by gates."""
+"""What commands and the Python API do with generated answers: check them with `answers/`, count what
+was found, decide by gates, and keep the results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The request to score one engine, or saved results, on one gold set; asking the engine; the part
-of the receipt that makes results reproducible (input files, versions, commit and time); and the
-rubric of the set: from which grade a document counts as relevant.
+"""The request to score one engine, or saved results, on one gold set: what to measure by the rubric
+of the set, asking the engine, and the receipt that makes results reproducible.
 
 The command line, `assay run` and the MCP server each build a `ScoreRequest`."""
 

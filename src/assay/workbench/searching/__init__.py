@@ -1,1 +1,2 @@
-"""Corpora: importing, searching and reading documents."""
+"""What commands, pages and agents do with corpora: import, search and read. The search engine is
+in `search/`."""

@@ -1,4 +1,4 @@
-"""Fit what a score means to one corpus, with questions whose answers are known.
+"""`assay calibrate`: fit what a score means to one corpus, with questions whose answers are known.
 
 Each question is asked once. Whether its first hit is right, and whether the engine should have
 abstained, fits a shift and a slope of the shipped models (search/confidence.py), with a prior that

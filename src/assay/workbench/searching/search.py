@@ -21,7 +21,16 @@ from assay.language.detect import detect
 from assay.law.versions import ACT_ALONE, with_status_mark
 from assay.law.versions import IN_FORCE as IN_FORCE
 from assay.reports.wording import words_note
-from assay.search.answers import ANSWERS, QUESTIONS, found_documents, is_weak, note_of, nowhere
+from assay.search.answers import (
+    ANSWERS,
+    QUESTIONS,
+    Reason,
+    found_documents,
+    is_weak,
+    note_of,
+    nowhere,
+    reasons,
+)
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.snippets import ROOM
 from assay.search.why import Why, less_likely
@@ -38,51 +47,6 @@ from assay.workbench.searching.filters import (
 )
 from assay.workbench.searching.filters import Filters as Filters
 from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
-
-# ── reasons for a result ──────────────────────────────────────────────────────────────────────────
-
-Strength = Literal["strong", "some", "little"]
-
-
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """A reason for a result: one signal of the engine, its strength, and its words or citations."""
-
-    kind: str
-    strength: Strength
-    value: float
-    words: tuple[str, ...] = ()
-
-
-# A signal of the engine, what it is called here, and from where on it says some and much; chosen.
-SIGNALS = {
-    "full": ("words", 0.4, 0.8),
-    "coverage": ("words", 0.4, 0.8),
-    "short": ("answers", 0.4, 0.8),
-    "dense": ("meaning", 0.3, 0.5),
-    "citation": ("citations", 0.3, 0.9),
-    "named": ("named", 0.1, 0.5),
-    "asked_by": ("act", 0.3, 0.6),
-    "work": ("act", 0.9, 1.0),
-    "feedback": ("company", 0.6, 0.9),
-}
-
-
-def reasons(document: FoundDocument) -> tuple[Reason, ...]:
-    """The strongest first; what says little is left out, unless nothing says more."""
-    every = []
-    for signal, (kind, some, strong) in SIGNALS.items():
-        value = document.signals.get(signal, 0.0)
-        if value <= 0:
-            continue
-        strength: Strength = "strong" if value >= strong else "some" if value >= some else "little"
-        words = {"words": tuple(document.words[:8]), "citations": tuple(document.citations[:8])}
-        every.append(
-            Reason(kind=kind, strength=strength, value=round(value, 2), words=words.get(kind, ()))
-        )
-    order: list[Strength] = ["strong", "some", "little"]
-    telling = [reason for reason in every if reason.strength != "little"] or every[:1]
-    return tuple(sorted(telling, key=lambda reason: order.index(reason.strength)))
-
 
 # ── results of a search ───────────────────────────────────────────────────────────────────────────
 
