@@ -1,4 +1,4 @@
-"""The Python functions on generated answers: `check_answers` for a file or rows, `guard` for one."""
+"""The Python functions that check answers: `check_answers` for many, `guard` for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `assay answers …`: check generated answers, and pool them for judges."""
+"""The commands `assay answers …`: check generated answers, pool them for judges, score votes."""
 
 from __future__ import annotations
 

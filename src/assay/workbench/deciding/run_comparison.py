@@ -1,5 +1,5 @@
-"""Comparing two runs, or a run with its baseline: whether the second is better, by how much, whether
-it may ship, which queries changed, and which documents to judge next to settle it.
+"""Comparing two runs, or a run with its baseline: whether the second is better, by how much,
+whether it may ship, which queries changed, and which documents to judge next to settle it.
 
 To add a column to the page: its value in a struct here, its cell in `web/templates/compare.html`,
 and its heading in `reports/words/pages/decide.*.toml`, in each language."""

@@ -1,5 +1,5 @@
-"""Verdicts that depend on one judge, and asking a second one: a verdict is decided again without the
-documents that only this judge has judged and nobody has checked."""
+"""Verdicts that depend on one judge, and asking a second one: a verdict is decided again without
+the documents that only this judge has judged and nobody has checked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What commands and the Python API do with generated answers: check them with `answers/`, count what
-was found, decide by gates, and keep the results."""
+"""What commands and the Python API do with generated answers: check them with `answers/`, count
+what was found, decide by gates, and keep the results."""
 
 from __future__ import annotations
 
