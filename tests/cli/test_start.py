@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -78,10 +79,15 @@ def test_an_engine_that_finds_files_is_compared_on_their_documents(
     Path("queries.txt").write_text("lease\nferry\n")
     engines = ("--engine", "engine.py", "--engine", "bm25", "--engine", "תיקים")
     first = assay_cli("start", "in/תיקים", *engines, "--yes")
-    assert first.code == 0, first.err
+    assert first.code == 4, first.err
+    assert "This step failed" in first.err
     tried = assay_cli("engines", "test", "engine", "lease")
-    assert "'notes/ferry memo.md', which is several documents" in " ".join(tried.out.split())
+    assert "documents, such as 'notes/ferry memo.md'" in " ".join(tried.out.split())
     assert tried.code != 0
+    Path("engine.py").write_text(ENGINE.replace('"notes/ferry memo.md"', ""))
+    one = assay_cli("engines", "test", "engine", "lease")
+    assert one.code != 0, "another query may find a file that was cut"
+    Path("engine.py").write_text(ENGINE)
     assert (
         assay_cli("corpus", "import", "in/תיקים", "--name", "תיקים", "--option", "by=file").code
         == 0
@@ -104,3 +110,41 @@ def test_an_engine_that_finds_files_is_compared_on_their_documents(
     assert {"[engines.engine]", '[engines."תיקים"]'} <= set(
         Path("assay.toml").read_text().split("\n")
     )
+
+
+def test_steps_whose_input_changed_are_to_be_done_again(assay_cli: Assay, tmp_path: Path) -> None:
+    """Another import changes what was pooled and scored; judgments that were made stay."""
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    for name in ("ferry", "quay", "bakery"):
+        (folder / f"{name}.txt").write_text(f"A memo on the {name} and its insurance.")
+    Path("queries.txt").write_text("ferry insurance\nquay\n")
+    named = ("--engine", "bm25", "--engine", "bm25-forms", "--judges", "ann,ben")
+    assert assay_cli("start", folder, *named, "--yes").code == 0
+    for judge in ("ann", "ben"):
+        _judge_all(assay_cli, judge)
+    assert "Done" in assay_cli("start", "--yes").err
+    steps = assay_cli("start", "--json").json
+    assert all(step["is_done"] for step in steps)
+    (folder / "quay.txt").write_text("A memo on the quay and what insured it.")
+    assert assay_cli("corpus", "import", folder, "--name", "memos").code == 0
+    again = {step["key"] for step in assay_cli("start", "--json").json if step["is_stale"]}
+    assert again == {"pool", "packets", "compare", "next"}
+    assert "again, because its input has changed" in assay_cli("start", "--steps").out
+    assert assay_cli("start", "--yes").code == 0
+    assert "Done" in assay_cli("start", "--yes").err
+
+
+def _judge_all(assay_cli: Assay, judge: str) -> None:
+    pairs = json.loads(Path("set.pool.json").read_text())["pairs"]
+    rows = [f"{pair['query_id']},{pair['doc_id']},{len(pair['doc_id']) % 3},So." for pair in pairs]
+    Path("grades.csv").write_text("\n".join(["query_id,doc_id,grade,rationale", *rows]))
+    assert assay_cli("gold", "merge", "set.json", "grades.csv", "--judge", judge).code == 0
+
+
+def test_one_engine_is_not_compared(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "memo.txt").write_text("A memo on the ferry.")
+    one = assay_cli("start", tmp_path / "memo.txt", "--engine", "bm25", "--steps")
+    assert "To compare, name two" in one.err
+    both = assay_cli("start", "--engine", "bm25", "--engine", "bm25-forms", "--steps")
+    assert "To compare, name two" not in both.err

@@ -243,7 +243,7 @@ def test_a_missing_extra_is_one_sentence(
     kind: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"needs the extra .*assay-ir\[{kind}\]") as refused:
+    with pytest.raises(MissingExtra, match=rf"needs the extra .*\[{kind}\]") as refused:
         table(tmp_path, kind, place_of(kind, tmp_path)).search(QUESTION, 3)
     assert "\n" not in str(refused.value)
 

@@ -209,7 +209,7 @@ def test_counts_are_summed_and_means_are_means() -> None:
 
 def test_without_ir_measures_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(MissingExtra, match=r"assay-ir\[measures\]"):
+    with pytest.raises(MissingExtra, match=r"\[measures\]"):
         parse_measure("SetF(beta=3.5)")
     with pytest.raises(InputError, match="unknown measure 'Nonsense'"):
         parse_measure("Nonsense")

@@ -139,7 +139,7 @@ def test_a_data_set_that_cannot_be_downloaded(
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(InputError, match=r"assay-ir\[irds\]"):
+    with pytest.raises(InputError, match=r"\[irds\]"):
         assay.read_gold("irds:beir/scifact/test")
 
 

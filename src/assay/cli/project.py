@@ -469,6 +469,7 @@ def serve(
     there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.project.service import Recording, only_on_this_host
+    from assay.workbench.project.start import record_results
     from assay.workbench.review.queue import say_pending
 
     check_gold(gold)
@@ -490,6 +491,7 @@ def serve(
         opened(store, create=True, gold=gold or (), recording=recording) as service,
     ):
         say_pending(service)
+        record_results(service)
         app.serve(service, serving, say=say)
 
 
@@ -675,7 +677,8 @@ def start(
     json: Json = False,
 ) -> None:
     """Go from your documents to a decision between two engines. Each step is a command that is
-    shown before it runs. Press Ctrl-C to stop. Run it again to continue."""
+    shown before it runs. Press Ctrl-C to stop. Run it again to continue. The exit code is 0 at the
+    end and where a person must go on, and 4 if a step failed."""
     from msgspec.structs import replace
 
     from assay.workbench.project import start as way
@@ -688,6 +691,7 @@ def start(
     if pairs:
         answers = replace(answers, pairs=pairs)
     way.keep_answers(answers)
+    _check_two_engines(answers)
     if show or json:
         found_steps = way.steps(answers)
         emit(found_steps, lambda: _step_lines(found_steps), json=json)
@@ -701,20 +705,31 @@ def start(
                 return
             answers = changed
             way.keep_answers(answers)
+            _check_two_engines(answers)
         elif not _run(step, yes=yes):
             return
+    also = ", and so has assay serve" if extras.is_installed("serve") else ""
     say(
-        "\nDone: report.html has the answer. To judge more, fill in pairs.csv, then: "
-        "assay gold merge set.json pairs.csv --judge NAME."
+        f"\nDone: report.html has the answer{also}. To judge more, fill in pairs.csv, then: "
+        "assay gold merge set.json pairs.csv --judge NAME, and assay start."
     )
 
 
 def _step_lines(steps: list[StartStep]) -> str:
     lines = []
     for number, step in enumerate(steps, start=1):
-        lines.append(f"{'✓' if step.is_done else ' '} {number:2} {step.title}")
+        mark = "✓" if step.is_done else "↻" if step.is_stale else " "
+        again = ": again, because its input has changed" if mark == "↻" else ""
+        lines.append(f"{mark} {number:2} {step.title}{again}")
         lines += [f"       {line}" for line in step.lines]
     return "\n".join(lines)
+
+
+def _check_two_engines(answers: StartAnswers) -> None:
+    from assay.reports.words import page_words
+
+    if len(answers.engines) == 1:
+        warn(page_words("en", "start")["note one_engine"])
 
 
 def _can_ask() -> bool:
@@ -783,11 +798,12 @@ def _run(step: StartStep, *, yes: bool) -> bool:
         if not typer.confirm("Run it?", default=True, err=True):
             return False
     if not way.run_commands(step):
-        say("Then: assay start")
-        return False
+        say("This step failed. Mend what it says, then: assay start", style="red")
+        sys.exit(4)
     now = next(
         next_step for next_step in way.steps(way.known_answers()) if next_step.key == step.key
     )
     if now == step:
         say("This step is not done yet. Then: assay start")
-    return now != step
+        sys.exit(1)
+    return True

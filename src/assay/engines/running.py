@@ -24,7 +24,7 @@ import msgspec
 
 from assay.core import cluster, plugins
 from assay.core.errors import AssayError, EngineError, InputError, UsageError
-from assay.core.types import Hit, JsonObject, Query, QueryResult
+from assay.core.types import Hit, JsonObject, Query, QueryResult, counted
 from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_jobs
 from assay.core.workspace import workspace
 from assay.engines.calling import (
@@ -81,8 +81,8 @@ def _answers(
     queries: Sequence[Query],
     *,
     top_k: int,
-    progress: Progress,
-    say: Say,
+    progress: Progress = lambda queries: queries,
+    say: Say = lambda text: None,
 ) -> tuple[str, list[QueryResult]]:
     if cluster.is_on():
         return _ask_in_parts(config, queries, top_k)
@@ -215,7 +215,7 @@ def ask_here(
     if config.folder:
         os.environ["ASSAY_HOME"] = str(workspace().resolve())
         os.chdir(config.folder)
-    name, results = ask_engine(config, queries, top_k=top_k)
+    name, results = _answers(config, queries, top_k=top_k)
     return name, [
         msgspec.structs.replace(result, hits=tuple(map(_portable, result.hits)))
         for result in results
@@ -425,18 +425,23 @@ def _trial(config: EngineConfig, query: str, top_k: int, known: Mapping[str, obj
 def _checked(trial: Trial, files: FileIds) -> Trial:
     """The trial, with whether its hits are documents of the corpus."""
     corpus = files.corpus
+    named = [hit.doc_id for hit in trial.hits if hit.doc_id not in corpus]
     trial = msgspec.structs.replace(trial, hits=list(_with_documents(trial.hits, files)))
     strange = [hit.doc_id for hit in trial.hits if hit.doc_id not in corpus]
-    if not strange:
-        return trial
-    said = f"{len(strange)} of {len(trial.hits)} hits are not in {corpus.name}, such as"
-    if cut := next(filter(files.is_cut, strange), ""):
+    cut = [name for name in strange if files.is_cut(name)]
+    if len(strange) < len(named):  # its ids are files, and another query may find any of them
+        cut += sorted(files.cut)
+    if cut:
         place = shlex.quote(corpus.manifest.source)
         again = f"assay corpus import {place} --name {corpus.name} --option by=file"
-        said += f" {cut!r}, which is several documents there. Import whole files: {again}"
-    else:
-        said += f" {strange[0]!r}; its ids look like {corpus.ids[0]!r}"
-    if not cut and len(strange) < len(trial.hits):
+        said = f"its ids are files, and {counted(len(files.cut), 'file')} of {corpus.name} became "
+        said += f"several documents, such as {cut[0]!r}. Import whole files: {again}"
+        return msgspec.structs.replace(trial, ok=False, wrong=[*trial.wrong, said])
+    if not strange:
+        return trial
+    said = f"{len(strange)} of {len(trial.hits)} hits are not in {corpus.name}, such as "
+    said += f"{strange[0]!r}; its ids look like {corpus.ids[0]!r}"
+    if len(strange) < len(trial.hits):
         return msgspec.structs.replace(trial, notes=[*trial.notes, said])
     return msgspec.structs.replace(trial, ok=False, wrong=[*trial.wrong, said])
 
@@ -457,7 +462,8 @@ def _try_any(config: EngineConfig, query: str, top_k: int, known: Mapping[str, o
     asked = Query(id="test", text=query, corpus=str(known.get("corpus", "")), extra=dict(known))
     trial = Trial(engine=config.name, kind=kind_word(config), query=query, top_k=top_k, ok=False)
     try:
-        _, (result,) = ask_engine(config, [asked], top_k=top_k)
+        ask = ask_engine if config.routes else _answers  # as the engine names its hits
+        _, (result,) = ask(config, [asked], top_k=top_k)
     except AllFailed as error:
         return msgspec.structs.replace(trial, wrong=[error.first])
     except EngineError as error:

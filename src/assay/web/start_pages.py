@@ -292,7 +292,7 @@ def show_start(request: Request) -> Response:
 
 def _start_page(request: Request, complaint: str = "", written: str = "") -> Response:
     state = request.app.state
-    state.service = reopen_service(service_of(request))
+    state.service = service = reopen_service(service_of(request))
     answers = way.known_answers()
     ran: StepRun | None = getattr(state, "step_run", None)
     output = _output_path()
@@ -311,6 +311,7 @@ def _start_page(request: Request, complaint: str = "", written: str = "") -> Res
         complaint=complaint,
         written=written,
         also=ALSO,
+        has_sets=bool(service.gold_sets) and not answers.corpus and not way.SET.exists(),
     )
 
 

@@ -1,8 +1,9 @@
 """`assay start`: the way from own documents to a decision between two engines, step by step.
 
 Every step is an ordinary command. Which steps are done is read from the files that they leave, so
-the way can be left and resumed at any time, and a step that somebody has done by hand is done. The
-answers to the questions are kept in the workspace, in `start.json`.
+the way can be left and resumed at any time, and a step that somebody has done by hand is done. A
+step whose input has changed since is to be done again. The answers to the questions are kept in the
+workspace, in `start.json`.
 """
 
 from __future__ import annotations
@@ -23,17 +24,21 @@ from assay import formats
 from assay.core import extras
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml, write_atomic
+from assay.core.fingerprints import gold_fingerprint
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_current
 from assay.engines.running import BASELINES
+from assay.formats.results_json import read_results
 from assay.gold.log import open_log
 from assay.judging.pool import pool_path, read_pool
 from assay.reports.words import page_words
 from assay.workbench.judging.rulings import dispute_count
 from assay.workbench.judging.set_edits import read_queries
 from assay.workbench.project.config import CONFIG_NAME, read_config
+from assay.workbench.project.service import Service
 from assay.workbench.scoring.engines import propose_table
+from assay.workbench.scoring.history import record
 
 SET = Path("set.json")
 QUERIES = Path("queries.txt")
@@ -58,15 +63,17 @@ class StartAnswers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 class StartStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step: the commands that do it, and what a person does where no command can. `asks` names
-    the answer that is missing. Its words are in `reports/words/pages/start.*.toml`, by `key` and
-    `by_hand`."""
+    the answer that is missing. Its words are in `reports/words/pages/start.*.toml`, by `key`,
+    `by_hand` and `note`. One that `is_stale` was done, and its input has changed since."""
 
     key: str
     title: str = ""
     commands: tuple[tuple[str, ...], ...] = ()
     by_hand: str = ""
+    note: str = ""
     asks: str = ""
     is_done: bool = False
+    is_stale: bool = False
 
     @property
     def lines(self) -> list[str]:
@@ -96,11 +103,12 @@ def corpus_name(documents: str) -> str:
 
 def steps(answers: StartAnswers) -> list[StartStep]:
     """The whole way, each step with whether it is done."""
+    fingerprint = _fingerprint(answers)
     found = [
-        *_document_steps(answers),
-        *_question_steps(answers),
-        *_judging_steps(answers),
-        *_deciding_steps(answers),
+        _document_step(answers),
+        *_question_steps(answers, fingerprint),
+        *_judging_steps(answers, fingerprint),
+        *_deciding_steps(answers, fingerprint),
     ]
     words = page_words("en", "start")
     return [replace(step, title=words[f"step {step.key}"]) for step in found]
@@ -112,31 +120,27 @@ def next_step(answers: StartAnswers) -> tuple[int, StartStep] | None:
     return next(waiting, None)
 
 
-def _document_steps(answers: StartAnswers) -> list[StartStep]:
+def _fingerprint(answers: StartAnswers) -> str:
+    """That of the corpus as it is now; empty before there is one."""
+    is_here = bool(answers.corpus) and is_corpus(answers.corpus)
+    return corpus_named(answers.corpus, None).fingerprint if is_here else ""
+
+
+def _document_step(answers: StartAnswers) -> StartStep:
     name = answers.corpus
-    is_here = bool(name) and is_corpus(name)
+    return StartStep(
+        key="documents",
+        commands=(("corpus", "import", answers.documents, "--name", name),) if name else (),
+        asks="" if name else "documents",
+        is_done=bool(name) and is_corpus(name),
+    )
+
+
+def _question_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
+    has_set, has_list, name = SET.exists(), QUERIES.exists(), answers.corpus
+    tries, tried = _can_try(answers), _marker()
+    is_tried = tried.exists() and tried.read_text() == _tried(tries, fingerprint)
     found = [
-        StartStep(
-            key="documents",
-            commands=(("corpus", "import", answers.documents, "--name", name),) if name else (),
-            asks="" if name else "documents",
-            is_done=is_here,
-        )
-    ]
-    if extras.is_installed("search"):
-        found.append(
-            StartStep(
-                key="index",
-                commands=(("index", name),) if name else (),
-                is_done=is_here and is_current(corpus_named(name, None), None),
-            )
-        )
-    return found
-
-
-def _question_steps(answers: StartAnswers) -> list[StartStep]:
-    has_set, has_list = SET.exists(), QUERIES.exists()
-    return [
         StartStep(
             key="queries",
             asks="queries",
@@ -149,26 +153,38 @@ def _question_steps(answers: StartAnswers) -> list[StartStep]:
         ),
         StartStep(
             key="engines",
+            note="one_engine" if len(answers.engines) == 1 else "",
             asks="engines",
             is_done=len(answers.engines) > 0,
         ),
         StartStep(
             key="try",
-            commands=tuple(
-                ("engines", "test", engine, _first_query()) for engine in _can_try(answers)
-            ),
-            is_done=bool(answers.engines)
-            and (not _can_try(answers) or (workspace() / "start-tried").exists()),
+            commands=tuple(("engines", "test", engine, _first_query()) for engine in tries),
+            is_done=bool(answers.engines) and (not tries or is_tried),
+            is_stale=tried.exists() and not is_tried,
         ),
     ]
+    if name in answers.engines:
+        is_here = bool(fingerprint) and is_current(corpus_named(name, None), None)
+        found.append(StartStep(key="index", commands=(("index", name),), is_done=is_here))
+    return found
+
+
+def _marker() -> Path:
+    return workspace() / "start-tried"
+
+
+def _tried(engines: Sequence[str], fingerprint: str) -> str:
+    """What the marker says of the engines that answered, and of the documents they were asked."""
+    return "\n".join((fingerprint, *engines))
 
 
 def _can_try(answers: StartAnswers) -> list[str]:
-    """The engines that can be asked one query: not the baselines."""
+    """The engines that are not ours, each to be asked one query."""
     path = Path(CONFIG_NAME)
     described = read_config(path).engines if path.exists() else {}
-    known = (name for name in answers.engines if name in described or is_corpus(name))
-    return [name for name in known if name not in BASELINES]
+    known = (name for name in answers.engines if name in described)
+    return [name for name in known if name not in (*BASELINES, answers.corpus)]
 
 
 def _first_query() -> str:
@@ -180,10 +196,23 @@ def _first_query() -> str:
         return "test"
 
 
-def _judging_steps(answers: StartAnswers) -> list[StartStep]:
+def _judging_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
     has_votes = SET.exists() and bool(open_log(SET).votes())
     packets = [(judge, Path(f"{judge}.html")) for judge in answers.judges]
-    received = sorted(str(path) for path in Path().glob("*votes.jsonl"))
+    pool, pooled = read_pool(SET), pool_path(SET)
+    is_pooled = (
+        pool is not None
+        and pool.corpus_fingerprint == fingerprint
+        and set(answers.engines) <= set(pool.systems)
+    )
+    has_packets = bool(packets) and all(_is_since(path, pooled) for _, path in packets)
+    on_pages = has_votes and not any(path.exists() for _, path in packets)
+    are_all_judged = has_votes and _all_judged()
+    received = sorted(
+        str(path)
+        for path in Path().glob("*votes.jsonl")
+        if all(_is_since(path, packet) for _, packet in packets if packet.exists())
+    )
     judges = ",".join(answers.judges)
     engines = (word for engine in answers.engines for word in ("--engine", engine))
     pooling = ("gold", "pool", str(SET), *engines, "--corpus", answers.corpus)
@@ -193,7 +222,8 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
         StartStep(
             key="pool",
             commands=(pooling,) if answers.corpus and answers.engines else (),
-            is_done=pool_path(SET).exists(),
+            is_done=is_pooled,
+            is_stale=pool is not None and not is_pooled,
         ),
         StartStep(
             key="packets",
@@ -201,7 +231,8 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
                 ("gold", "packet", str(SET), "--judge", judge, "-o", str(path))
                 for judge, path in packets
             ),
-            is_done=has_votes or (bool(packets) and all(path.exists() for _, path in packets)),
+            is_done=is_pooled and (has_packets or on_pages or are_all_judged),
+            is_stale=any(path.exists() for _, path in packets) and not (is_pooled and has_packets),
         ),
         StartStep(
             key="votes",
@@ -209,13 +240,18 @@ def _judging_steps(answers: StartAnswers) -> list[StartStep]:
             if received
             else (),
             by_hand="" if received else "votes",
-            is_done=has_votes and (bool(received) or _all_judged(answers)),
+            is_done=is_pooled and has_votes and (bool(received) or are_all_judged),
         ),
         _ruling_step(has_votes=has_votes),
     ]
 
 
-def _all_judged(answers: StartAnswers) -> bool:
+def _is_since(path: Path, than: Path) -> bool:
+    """Whether a file was made, and after another."""
+    return path.exists() and than.exists() and path.stat().st_mtime >= than.stat().st_mtime
+
+
+def _all_judged() -> bool:
     """Whether every judge has graded every pair that was dealt to them, on the pages."""
     pool, votes = read_pool(SET), open_log(SET).votes()
     voted = {(vote.query_id, vote.doc_id, vote.judge) for vote in votes}
@@ -257,22 +293,43 @@ def _results(engine: str) -> str:
     return f"results-{_UNSAFE.sub('-', engine)}.json"
 
 
-def _deciding_steps(answers: StartAnswers) -> list[StartStep]:
+def _deciding_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
     results = [_results(engine) for engine in answers.engines]
+    paths = [Path(path) for path in results]
     scoring = tuple(
         ("score", "--dataset", str(SET), "--engine", engine, "--corpus", answers.corpus, "-o", path)
         for engine, path in zip(answers.engines, results, strict=True)
     )
     alone = ("--threshold", "0.5") if len(results) == 1 else ()  # without another to compare with
     asked = ("gold", "next", *results, *alone, "-o", str(NEXT))
+    is_scored = bool(results) and all(_is_of_now(path, fingerprint) for path in paths)
+    is_asked = is_scored and all(_is_since(NEXT, path) for path in paths)
     return [
         StartStep(
             key="compare",
+            note="one_engine" if len(results) == 1 else "",
             commands=(*scoring, *_comparing(results)),
-            is_done=bool(results) and all(Path(path).exists() for path in results),
+            is_done=is_scored,
+            is_stale=any(path.exists() for path in paths) and not is_scored,
         ),
-        StartStep(key="next", commands=(asked,) if results else (), is_done=NEXT.exists()),
+        StartStep(
+            key="next",
+            commands=(asked,) if results else (),
+            is_done=is_asked,
+            is_stale=NEXT.exists() and not is_asked,
+        ),
     ]
+
+
+def _is_of_now(results: Path, fingerprint: str) -> bool:
+    """Whether results were scored on the set and the documents as they are now."""
+    if not results.exists() or not SET.exists():
+        return False
+    receipt = read_results(results).receipt
+    searched = (receipt.corpus_fingerprint or "").removeprefix("corpus:")
+    return searched in ("", fingerprint) and receipt.gold.fingerprint == gold_fingerprint(
+        formats.read_gold(SET)
+    )
 
 
 def _comparing(results: list[str]) -> tuple[tuple[str, ...], ...]:
@@ -345,7 +402,8 @@ def run_commands(step: StartStep, output: int | None = None) -> bool:
         if done.returncode not in (0, 1, 3):  # a check that fails or is open is an answer
             return False
     if step.key == "try":
-        write_atomic(workspace() / "start-tried", "")
+        answers = known_answers()
+        write_atomic(_marker(), _tried(_can_try(answers), _fingerprint(answers)))
     return True
 
 
@@ -376,6 +434,14 @@ def answered(answers: StartAnswers, question: str, text: str) -> StartAnswers:
     if question == "judges":
         return replace(answers, judges=parts)
     return replace(answers, engines=tuple(configure(part, answers.corpus) for part in parts))
+
+
+def record_results(service: Service) -> None:
+    """Keep the results of the way in the store, which may be younger than they are."""
+    for engine in known_answers().engines:
+        path = Path(_results(engine))
+        if path.exists() and SET.exists():
+            record(service, read_results(path), SET, engine=engine)
 
 
 def usual_answer(step: StartStep, answers: StartAnswers) -> str:
