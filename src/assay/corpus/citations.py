@@ -347,7 +347,7 @@ def _addresses(facts: Facts) -> Iterator[str]:
 VERSION = 13  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one (taste)
 OLDER = "the corpus was imported by an older version; import it again"
-CITATION_ROWS = 65_536  # read together from `citations.arrow`
+CITATION_ROWS = 65_536  # read together from `citations.arrow` (taste)
 NOT_UNDERSTOOD = Resolution("missing", (), "not in a form that is understood")
 OWN_NUMBER = Resolution("self", (), "its own number, at the top of its pages")
 

@@ -292,7 +292,7 @@ class Corpus:
 
 
 _SAFE_NAME = re.compile(r"\w[\w.-]*")  # what can only be a file or folder right here
-LONGEST_NAME = 200  # bytes; a file system takes 255, and a name gets an ending
+LONGEST_NAME = 200  # bytes (taste): file systems take 255, and a name gets an ending
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 
 

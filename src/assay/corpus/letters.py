@@ -50,7 +50,8 @@ AGREEMENT = 0.9
 FIRST_YEAR = 70  # of the century before ('69 is 2069): the FPPC began in 1975
 LATER = "number, of a later year than what cites it"  # a stamp such as "superseded by"
 REPAIRED = "addressee, number one digit off"
-# How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
+# How alike two names must be (SequenceMatcher's ratio), by hand: less where they begin with the
+# same letter.
 SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
 NAME_SIMILARITY = 0.8  # of a name that somebody typed, beside one from a scan (taste)

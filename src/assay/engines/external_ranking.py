@@ -40,7 +40,7 @@ OURS = "assay"  # the value of `ranking` in a table
 FORMAT = 1  # of a loaded corpus: another one must be loaded again
 DEPTH = 200  # candidates of one signal; chosen, docs/measured/stores-quality.csv has the effect
 DENSE = "dense"
-MAX_QUERY = 20_000  # characters of a query that are read
+MAX_QUERY = 20_000  # characters of a query that are read, as in search/engine.py
 
 TermWeights = Mapping[str, float]  # "field:term" -> weight in the query
 RowValues = dict[int, float]  # row -> the value of a signal

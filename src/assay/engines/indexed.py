@@ -34,7 +34,8 @@ CALIBRATION = "calibration.json"  # beside the index: what was fitted to the cor
 QUESTIONS = "questions.jsonl"  # beside the index: the questions of a file
 SHIPS = "shipped"
 NONE = "none"
-AWAITED = 200  # from this number of texts to encode, the index can first be searched by words
+# from this number of texts to encode, the index can first be searched by words (taste)
+AWAITED = 200
 Say = Callable[[str], None]
 
 

@@ -370,7 +370,7 @@ def _make_engine(
 # ── a dry run of one query ────────────────────────────────────────────────────────────────────────
 
 
-MAX_SHOWN = 20_000  # characters of an answer that are kept
+MAX_SHOWN = 20_000  # characters of an answer that are kept (taste)
 
 
 class SentRequest(msgspec.Struct, frozen=True, kw_only=True):

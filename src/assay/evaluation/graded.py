@@ -26,7 +26,7 @@ from assay.core.results import (
     SliceCounts,
 )
 from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
-from assay.evaluation import ir_measures_bridge, statistics
+from assay.evaluation import statistics
 from assay.evaluation.judged_hits import (
     JoinedRun,
     Qrels,
@@ -41,7 +41,9 @@ from assay.evaluation.measures import (
     MEASURES,
     JudgedHits,
     Measure,
+    external_values,
     is_external,
+    is_summed,
     parse_measures,
     suite_of,
 )
@@ -79,7 +81,7 @@ def _external_values(
     if not theirs:
         return {}
     gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
-    return ir_measures_bridge.values(run, gold_set, theirs)
+    return external_values(run, gold_set, theirs)
 
 
 def score_sheet(
@@ -164,7 +166,7 @@ def _slice_of(kind: str, name: str, measures: tuple[str, ...], values: Floats) -
     n = len(values)
     means = values.mean(axis=0).tolist() if n else [None] * len(measures)
     for column, measure in enumerate(measures):
-        if n and ir_measures_bridge.is_summed(measure):
+        if n and is_summed(measure):
             means[column] = float(values[:, column].sum())
     return Slice(kind=kind, name=name, n=n, means=dict(zip(measures, means, strict=True)))
 
@@ -254,9 +256,7 @@ def _intervals(
         values = sheet.values[scored & _rows_of(sheet, each)]
         found = statistics.mean_intervals(values, worst_case=worst_case)
         bounds: dict[str, Bounds] = {
-            keys[measure]: (None, None)
-            if ir_measures_bridge.is_summed(measure)
-            else (interval.low, interval.high)
+            keys[measure]: (None, None) if is_summed(measure) else (interval.low, interval.high)
             for measure, interval in zip(sheet.measures, found, strict=True)
         }
         if each.kind == "overall":

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -24,7 +24,8 @@ import numpy as np
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.evaluation import ir_measures_bridge
+from assay.core.extras import imported
+from assay.core.types import GoldSet, Run
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -197,7 +198,7 @@ def _from_a_whole_run(hits: JudgedHits, measure: Measure) -> Floats:
 
 
 def is_external(measure: Measure) -> bool:
-    """Whether it is computed by ir_measures; see `handed`."""
+    """Whether it is computed by ir_measures, from a whole run."""
     return measure.name not in OURS and MEASURES[measure.name].compute is _from_a_whole_run
 
 
@@ -210,10 +211,7 @@ class _FormulaTable(dict[str, Formula]):
 
 @cache
 def _load_added(name: str) -> Formula:
-    if (
-        not plugins.is_added(FORMULAS, name)
-        and (words := ir_measures_bridge.description_of(name)) is not None
-    ):
+    if not plugins.is_added(FORMULAS, name) and (words := _external_description(name)) is not None:
         return Formula(compute=_from_a_whole_run, text=words, source="ir_measures", params={})
     formula: Formula = plugins.load(FORMULAS, name)
     return formula
@@ -324,7 +322,7 @@ def parse_measure(text: str) -> Measure:
     try:
         return _parse_ours(text)
     except InputError:
-        theirs = ir_measures_bridge.parse(text)
+        theirs = _parse_external(text)
         if theirs is None:
             raise
     return Measure(*theirs)
@@ -492,3 +490,116 @@ def set_measures(found: Sequence[str], relevant: Collection[str]) -> tuple[float
     recall = right / len(relevant) if relevant else 0.0
     below = 4 * precision + recall
     return precision, recall, 5 * precision * recall / below if below else 0.0
+
+
+# ── measures of ir_measures ───────────────────────────────────────────────────────────────────────
+#
+# Measures that are not ours are computed with the package ir_measures: Rprec, IPrec, SetF, infAP,
+# Accuracy, BPM, INST and the rest of its list, and ours with a parameter that only it knows
+# (`judged_only=True`, `gains={…}`). The extra `measures` installs it; it is loaded when such a
+# measure is asked for.
+#
+# It is given our ranking and not the scores, so that no two measures break a tie differently. Its
+# values are used for the queries that have one by our rules; where it sums over queries (NumQ,
+# NumRel, NumRet) so do we.
+
+# Its measures that are not ours, so that they are known by name where it is not installed.
+EXTERNAL_NAMES = frozenset(
+    "AP_IA Accuracy BPM Compat ERR_IA INSQ INST IPrec MAP_IA NDCG NERR8 NERR9 NERR10 NERR11 NRBP "
+    "NumQ NumRel NumRelRet NumRet P_IA RPrec Rprec SDCG SetAP SetF SetP SetR SetRelP StRecall "
+    "alpha_DCG alpha_nDCG infAP nERR_IA nNRBP α_DCG α_nDCG".split()
+)
+EXTERNAL_PARAMETERS = ("judged_only", "gains")
+SUMMED = ("NumQ", "NumRel", "NumRet")
+
+
+def _parse_external(text: str) -> tuple[str, int | None] | None:
+    """(name with its parameters, cutoff) of a measure of ir_measures; None where it has no such.
+    Raises InputError where it is one of its measures, and ir_measures is not installed."""
+    measure = _external_measure(text)
+    if measure is None:
+        return None
+    known = measure.SUPPORTED_PARAMS
+    needed = [name for name in known if known[name].required and name not in measure.params]
+    if needed:
+        raise InputError(
+            f"measure {text!r} needs {' and '.join(needed)}",
+            hint=f"Write {measure.NAME}({', '.join(f'{name}=…' for name in needed)}).",
+        )
+    try:
+        measure.validate_params()
+    except AssertionError as error:
+        raise InputError(f"measure {text!r}: ir_measures says: {error}") from error
+    cutoff = measure.params.get("cutoff") if measure.AT_PARAM == "cutoff" else None
+    return str(measure).removesuffix(f"@{cutoff}"), cutoff
+
+
+@cache
+def _external_measure(text: str) -> Any:
+    looks_like = re.match(r"\s*([^\W\d]\w*)", text)
+    named = looks_like is not None and looks_like[1] in EXTERNAL_NAMES
+    if not named and not any(re.search(rf"\b{key}\s*=", text) for key in EXTERNAL_PARAMETERS):
+        return None
+    ir_measures = imported("ir_measures", f"the measure {text!r}", "measures")
+    try:
+        return ir_measures.parse_measure(text)
+    except (NameError, SyntaxError, TypeError, ValueError) as error:
+        raise InputError(f"measure {text!r}: ir_measures says: {error}") from error
+
+
+def _external_description(text: str) -> str | None:
+    """What ir_measures calls a measure in words; None where it has no such."""
+    measure = _external_measure(text)
+    return None if measure is None else str(measure.PRETTY_NAME)
+
+
+def external_values(
+    run: Run | Mapping[str, Mapping[str, float]], gold: GoldSet, measures: Sequence[str]
+) -> dict[str, Floats]:
+    """The value of every query of the gold set by measure; NaN where ir_measures has none."""
+    import ir_measures
+
+    theirs = {name: _external_measure(name) for name in measures}
+    rows = {query_id: row for row, query_id in enumerate(gold.query_ids)}
+    qrels: dict[str, dict[str, int]] = {}
+    for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():
+        qrels.setdefault(query_id, {})[doc_id] = grade
+    table = {name: np.full(len(rows), np.nan) for name in theirs}
+    names = {measure: name for name, measure in theirs.items()}
+    ranks = _ranks_alone(run, rows)
+    # Asked for together, it sometimes counts NumRet over the judged documents alone, as the order
+    # of a Python set decides: so measures of judged documents are asked for by themselves.
+    judged_only = [measure for measure in names if measure.params.get("judged_only")]
+    others = [measure for measure in names if measure not in judged_only]
+    try:
+        for asked in filter(None, (others, judged_only)):
+            for found in ir_measures.iter_calc(asked, qrels, ranks):
+                table[names[found.measure]][rows[found.query_id]] = found.value
+    except (ArithmeticError, ImportError, OSError, RuntimeError, ValueError) as error:
+        raise InputError(
+            f"ir_measures cannot compute {', '.join(theirs)}",
+            hint=f"It says: {' '.join(str(error).split())}",
+        ) from error
+    return table
+
+
+def _ranks_alone(
+    run: Run | Mapping[str, Mapping[str, float]], wanted: Iterable[str]
+) -> dict[str, dict[str, float]]:
+    """Scores that say the ranking and nothing else. All are above 0, which is what Compat takes for
+    a document that was not returned."""
+    ranked = {}
+    for query_id in wanted:
+        if isinstance(run, Run):
+            doc_ids = run.doc_ids(query_id)
+        else:
+            scored = run.get(query_id, {})
+            doc_ids = sorted(scored, key=lambda doc_id: (scored[doc_id], doc_id), reverse=True)
+        if doc_ids:
+            last = len(doc_ids)
+            ranked[query_id] = {doc_id: float(last - at) for at, doc_id in enumerate(doc_ids)}
+    return ranked
+
+
+def is_summed(name: str) -> bool:
+    return name.partition("(")[0] in SUMMED

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from assay.language import english, finnish
 
-SAMPLE = 200_000  # characters that are looked at, to bound the time
+SAMPLE = 200_000  # characters that are looked at, to bound the time (taste)
 ENOUGH = 0.1  # the share of words that must vote for a language (taste)
 FEW = 12  # words: a shorter text may be recognised by the shapes of its words alone (taste)
 CODES = {

@@ -166,7 +166,7 @@ HEBREW = frozenset(
     "על עליו עליי עם עצמה עצמו עצמי פה פחות פשוט צריך צריכה צריכים קורה קצת רוצה רוצים רק ומה ומי "
     "שוב שום של שלה שלהם שלו שלי שלך שלנו שם תהיה תוך".split()
 )
-LEAST = 3  # letters of a Hebrew word that may carry prefixes: מלא is not "from not"
+LEAST = 3  # letters of a Hebrew word that may carry prefixes (by hand): מלא is not "from not"
 
 
 @lru_cache(maxsize=65536)

@@ -277,7 +277,7 @@ _SCHEDULE_FIRST = re.compile(
 )
 _FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
 _SENTENCE = re.compile(r"[^\n;?!]{0,200}")  # as far as a name of a law may reach (taste)
-_LONGEST_DEFINED = 45  # characters of a name that a text defines
+_LONGEST_DEFINED = 45  # characters of a name that a text defines (taste)
 _DEFINES = re.compile(rf"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{{2,{_LONGEST_DEFINED}}}?)\s*\)")
 _CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
 # words that no name of a law goes on with

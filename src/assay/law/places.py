@@ -34,7 +34,7 @@ from assay.law.spellings import (
     law_in_field,
 )
 
-LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
+LONGEST = 300  # characters that are read of a section (taste); a law with a long name is shorter
 SECTION = re.compile(r"\d+[a-zåäö]*")
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")  # of a node id
 HEBREW_CHAPTER = re.compile(r"(?:פרק|חלק)?([א-ת]{1,3}\d*)[-–]?")

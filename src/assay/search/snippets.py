@@ -55,7 +55,7 @@ _SHORTENED = re.compile(
     r"|pp?|cf|seq|Adm|Stats|Hon|Gen|Atty)|\b[A-Z]|e\.g|i\.e)\.$"
 )
 ENDS = re.compile(r"[.?!;](?=\s|$)")
-_AROUND = 250  # characters in which the other half of a sentence is looked for
+_AROUND = 250  # characters in which the other half of a sentence is looked for (taste)
 
 
 @dataclass(frozen=True, kw_only=True)

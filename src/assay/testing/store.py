@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from assay.store import Store
 
 DAY = timedelta(days=1)
-# any moment
-NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)  # any moment
 INSTANT = timedelta(microseconds=1)
 ROOT = AccountAct(by="terminal", role="admin", at=NOW)
 OVER = "this link was used, or its time is over"

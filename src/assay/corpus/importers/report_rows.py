@@ -41,7 +41,7 @@ LONGEST_HEADING = 90  # characters of a row that heads the rows below it (taste)
 
 Kind = Literal["actual", "budget", "change"]
 
-NO_SHARE = 10_000.0  # from here on a figure is no percentage, whatever its heading says
+NO_SHARE = 10_000.0  # taste: from here on a figure is no percentage, whatever its heading says
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

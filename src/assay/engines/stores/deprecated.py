@@ -34,6 +34,7 @@ from assay.engines.external_ranking import (
     own_or_external_ranking,
 )
 from assay.engines.stores.vector_store import (
+    SHOWN,
     Filters,
     Scalar,
     StoreTable,
@@ -46,7 +47,6 @@ from assay.engines.stores.vector_store import (
 from assay.search.arrays import Floats
 
 WORDS = "words"
-SHOWN = 20_000  # characters of a text that are kept to be shown
 LONGEST = 65_535  # bytes of a text, by Milvus's own limit
 PIECE = 30_000  # characters of the description in one row, at two bytes each within LONGEST
 # the sparse vector of a document without terms: the last index, next to no weight (by hand)

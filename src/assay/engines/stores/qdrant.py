@@ -32,6 +32,7 @@ from assay.engines.external_ranking import (
     own_or_external_ranking,
 )
 from assay.engines.stores.vector_store import (
+    SHOWN,
     Filters,
     StoreTable,
     VectorStore,
@@ -42,7 +43,6 @@ from assay.engines.stores.vector_store import (
 )
 from assay.search.arrays import Floats
 
-SHOWN = 20_000  # characters of a text that are kept to be shown
 PAGE = 500  # documents read at a time (taste)
 
 

@@ -22,6 +22,7 @@ from assay.search.dense import ENCODERS, named_encoder
 
 ENCODER = "minilm-l6"  # the default encoder of queries
 ID_KEYS = ("doc_id", "document_id")  # default fields of a document's id
+SHOWN = 20_000  # characters of a text that are kept to be shown (taste)
 # words in a store's error about a vector of the wrong length
 WRONG_LENGTH = ("dim", "shape", "vector column")
 
@@ -232,7 +233,7 @@ def hash_terms(terms: Mapping[str, float]) -> tuple[list[int], list[float]]:
     return list(values), list(values.values())
 
 
-HASHES = 2**32 - 1  # possible indices of a sparse vector
+HASHES = 2**32 - 1  # possible indices of a sparse vector: they have 32 bits
 
 
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────

@@ -37,7 +37,8 @@ COLUMNS = ("rank", "both", "side", "lean", "chosen", "chosen by side")
 # on 28 pairs of public engines (research/judgments.md, experiments 16 to 30), as are those below.
 PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 0.0, -0.8, 0.0])
 PRIOR_SPREAD = np.array([1.0, 2.0, 1.0, 0.4, 0.7, 0.8, 0.7])
-# columns of the design whose coefficient each query has its own departure of, and their spreads
+# Columns of the design whose coefficient each query has its own departure of, and their spreads,
+# chosen on the same pairs.
 OWN = (0, 4, 5)
 OWN_SPREAD = np.array([1.0, 0.7, 0.5])
 ROUNDS = 12  # Newton's steps at the most (taste)
