@@ -24,11 +24,11 @@ from assay import formats
 from assay.core import extras
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml, write_atomic
-from assay.core.fingerprints import gold_fingerprint
 from assay.core.workspace import workspace
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_current
 from assay.engines.running import BASELINES
+from assay.evaluation.receipts import gold_fingerprint
 from assay.formats.results_json import read_results
 from assay.gold.log import open_log
 from assay.judging.pool import pool_path, read_pool
