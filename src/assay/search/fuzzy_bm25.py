@@ -43,7 +43,7 @@ SIZES = (3, 4, 5)  # n-grams: fewer sizes pass less
 UNSEEN_SHARE = 0.5  # by hand, of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096  # words whose look-alikes are kept; chosen
 NO_HOLDERS = np.empty(0, np.int32)
-FEW = 32  # taste: times fewer postings than documents, from which on sorting them is quicker
+FEW = 4  # taste: times fewer postings than documents, from which on those alone are looked at
 # set by hand on questions on reports, not fitted (research/reports.md, experiments 19 and 29)
 BEGINNING = 3  # letters that the forms of a word have in common
 SHORT = 5  # letters of a word whose third may change
@@ -89,6 +89,7 @@ class Lookalikes:
         self._idf = np.log1p(size / np.maximum(held_by, 1))
         weights = np.repeat(self._idf, held_by)
         self._weight = np.maximum(np.bincount(holders, weights, minlength=len(words)), TINY)
+        self._least = THRESHOLD * self._weight
         self._unseen_weight = UNSEEN_SHARE * float(np.log1p(size))
         self.lemma_of = dict(zip(words, lemmas, strict=True))
         self._by_lemma: dict[str, list[int]] = {}
@@ -226,15 +227,14 @@ class Lookalikes:
         lists = [self.holders[self.starts[number] : self.starts[number + 1]] for number in held]
         holders = np.concatenate([NO_HOLDERS, *lists])
         each = np.repeat(self._idf[held], [len(holders) for holders in lists])
-        overlap = np.bincount(holders, each)
-        some = np.flatnonzero(overlap > 0)
-        overlap, weights = overlap[some], self._weight[some]
+        overlap = np.bincount(holders, each, minlength=len(self.words))
+        near = np.flatnonzero(overlap >= np.minimum(THRESHOLD * total, self._least))
+        overlap, weights = overlap[near], self._weight[near]
         contained = overlap / np.minimum(total, weights)
-        near = contained >= THRESHOLD
-        cosine = overlap[near] / np.sqrt(total * weights[near])
-        likeness = COSINE * cosine + CONTAINMENT * contained[near]
+        cosine = overlap / np.sqrt(total * weights)
+        likeness = COSINE * cosine + CONTAINMENT * contained
         alike = likeness > THRESHOLD
-        return some[near][alike], likeness[alike]
+        return near[alike], likeness[alike]
 
 
 def lookalikes(
@@ -334,9 +334,17 @@ class SoftView:
             rows = np.flatnonzero(frequency > 0)
             return rows, frequency[rows]
         every, frequencies = self._postings
+        rows = every[places]
         weights = np.repeat(shares, sizes) * frequencies[places]
-        rows, place = np.unique(every[places], return_inverse=True)
-        return rows, np.asarray(np.bincount(place, weights, minlength=len(rows)), np.float64)
+        if len(numbers) == 1:
+            return rows, np.asarray(weights, np.float64)
+        own = np.arange(len(rows), dtype=np.int32)
+        place = np.empty(self.documents, np.int32)
+        place[rows] = own  # of several postings of a document, the last stands for it
+        place = place[rows]
+        last = np.flatnonzero(place == own)
+        every_frequency = np.bincount(place, weights, minlength=len(rows))
+        return rows[last], np.asarray(every_frequency[last], np.float64)
 
     def scores(self, words: Sequence[Held]) -> tuple[Doubles, float]:
         """BM25 over the soft frequencies of words, and the score of a document that holds every one

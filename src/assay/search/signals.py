@@ -43,7 +43,7 @@ from assay.language.analysis import grams
 from assay.law.he import is_called
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
-from assay.search.fuzzy_bm25 import FEW, Held, Similar, within
+from assay.search.fuzzy_bm25 import Held, Similar, within
 from assay.search.index import VIEWS, Index, Windows, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
 from assay.search.profile import ranked
@@ -53,6 +53,7 @@ from assay.search.views import ASKS_WHEN
 BY_WORDS = ("full", "short", "characters")  # features that choose the first hits, for feedback
 # taste
 MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
+FREQUENT = 500  # documents with a word, from which on no other is taken for it; research/ranking.md
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
 # Set by hand: training/ranker.py weights the features that these make, and fits none of these.
 FEEDBACK_HITS = 8  # research/opinions.md: 3 to 25 are all within .005
@@ -244,12 +245,13 @@ def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -
     signals: Signals = {"coverage": _coverage(index, held)}
     signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, held)
-    signals["words"] = to_best(by_words + _by_grams(index, language.terms(question.text)))
+    by_grams = _by_grams(index, language.terms(question.text))
+    signals["words"] = to_best(by_words + by_grams)
     weights = profile.weights
     if index.windows is not None:
         signals["windows"] = _by_windows(index.windows, similar, language.terms(question.text))
     if terms and (every or "expanded" in weights):
-        signals["expanded"] = to_best(_by_terms(index, question.text, terms))
+        signals["expanded"] = to_best(by_grams + _by_terms(index, terms))
     if len(index.acts) > 1:
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
@@ -286,18 +288,28 @@ def statutory_terms(index: Index, words: Sequence[str]) -> dict[str, list[Term]]
 def similar_words(index: Index, word: str, terms: list[Term]) -> Similar:
     """The index words a word of the question stands for: those that look like it, and the terms it
     may mean, each by what it counts."""
-    assert index.words is not None
-    numbers, shares = index.words.similar(word)
+    found = _own(index, word)
     if not terms:
-        return numbers, shares
-    best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+        return found
+    parts = [found]
     for term in terms:
         for term_word in term:
-            numbers, shares = index.words.similar(term_word)
-            counts = shares * MEANT / len(term) ** 0.5
-            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-                best[number] = max(best.get(number, 0.0), count)
-    return np.array(list(best), np.int64), np.array(list(best.values()))
+            numbers, shares = _own(index, term_word)
+            parts.append((numbers, shares * MEANT / len(term) ** 0.5))
+    numbers = np.concatenate([each for each, _ in parts])
+    shares = np.concatenate([each for _, each in parts])
+    order = np.lexsort((-shares, numbers))
+    different, first = np.unique(numbers[order], return_index=True)
+    return different, shares[order][first]
+
+
+def _own(index: Index, word: str) -> Similar:
+    """The words that look like one; of a frequent word its forms alone, since what looks like it
+    is another word."""
+    assert index.words is not None
+    same = index.words.same(word)
+    held = max((view.held_by[same[0]].sum() for view in index.soft.values()), default=0)
+    return same if held >= FREQUENT else index.words.similar(word)
 
 
 def _by_words(index: Index, held: dict[str, list[Held]]) -> tuple[Doubles, Doubles]:
@@ -333,11 +345,10 @@ def _gram_scores(field: Bm25, asked: list[str]) -> Doubles:
     return field.scores(weights).astype(float)
 
 
-def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
-    """The question with the terms it may mean, by n-grams."""
+def _by_terms(index: Index, terms: dict[str, list[Term]]) -> Doubles:
+    """The terms that a question may mean, by n-grams."""
     term_words = (word for choices in terms.values() for term in choices for word in term)
-    meant = " ".join(dict.fromkeys(term_words))
-    return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
+    return _by_grams(index, index.analyzer.terms(" ".join(dict.fromkeys(term_words))))
 
 
 def asked_vector(index: Index, text: str) -> Floats:
@@ -404,9 +415,15 @@ def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
     rarest = float(np.log1p((size + 0.5) / 0.5))
     total = TINY
     covered = np.zeros(size)
+    best = np.zeros(size)
     for by_view in zip(*held.values(), strict=True):
-        rows, best = _best_of_views(by_view, size)
-        share = np.minimum(1.0, best)
+        parts = []
+        for rows, frequency in by_view:
+            parts.append(rows[best[rows] == 0])
+            best[rows] = np.maximum(best[rows], frequency)
+        rows = np.concatenate(parts)
+        share = np.minimum(1.0, best[rows])
+        best[rows] = 0.0
         holding = float(share.sum())
         idf = rarest
         if holding > LEAST_HELD:
@@ -414,21 +431,6 @@ def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
         covered[rows] += idf * share
         total += idf
     return covered / total
-
-
-def _best_of_views(by_view: Sequence[Held], size: int) -> Held:
-    """The documents that have a word in some view, and how often at most."""
-    if sum(len(rows) for rows, _ in by_view) * FEW > size:
-        best = np.zeros(size)
-        for rows, frequency in by_view:
-            best[rows] = np.maximum(best[rows], frequency)
-        rows = np.flatnonzero(best > 0)
-        return rows, best[rows]
-    every = np.concatenate([rows for rows, _ in by_view])
-    rows, place = np.unique(every, return_inverse=True)
-    best = np.zeros(len(rows))
-    np.maximum.at(best, place, np.concatenate([frequency for _, frequency in by_view]))
-    return rows, best
 
 
 def _known(index: Index, words: list[str], terms: dict[str, list[Term]]) -> float:
@@ -450,16 +452,15 @@ def _named(index: Index, words: list[str]) -> Doubles:
     they hold. What only sounds like it comes after."""
     named = np.zeros(len(index))
     assert index.words is not None
-    if not words:
-        return named
-    forms = [index.words.same(word) for word in words]
+    same = index.words.same
     if len(words) == 1:
         view = index.soft["main"]
-        frequency = view.frequency(forms[0])
+        frequency = view.frequency(same(words[0]))
         named += HELD * (frequency > 0) * view.idf(frequency) / view.idf(named)
-    if title := index.soft.get("title"):
-        has_every_word = np.logical_and.reduce([title.frequency(pair) > 0 for pair in forms])
-        named += TITLED * (has_every_word & (title.different == len(words)))
+    title = index.soft.get("title")
+    if words and title and (may_be := title.different == len(words)).any():
+        has_every_word = np.logical_and.reduce([title.frequency(same(word)) > 0 for word in words])
+        named += TITLED * (has_every_word & may_be)
     return named
 
 
