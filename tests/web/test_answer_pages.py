@@ -250,7 +250,7 @@ def test_what_cannot_be_prepared_is_refused(dataset: Path, tmp_path: Path) -> No
     assert not Path(other).exists()
     plain = tmp_path / "plain.json"
     plain.write_text('{"queries": []}')
-    assert "no set of answers" in refused("score", str(plain))
+    assert "not a set of answers" in refused("score", str(plain))
 
 
 def test_home_counts_what_is_to_judge_and_runs_no_engine_on_answers(client: TestClient) -> None:

@@ -744,7 +744,7 @@ class TestStarting:
         called = client.post("/api/runs/jobs", json={"gold": "few", "engine": "hangs"})
         assert (called.status_code, "not with hangs" in called.text) == (400, True)
         refused = client.post("/runs/start?lang=fi", data={"gold": "few", "engine": "hangs"})
-        assert "Aineisto few ajetaan hakukoneilla broken, ei hakukoneella hangs." in refused.text
+        assert "Kultajoukko few ajetaan hakukoneilla broken, ei hakukoneella hangs." in refused.text
         assert store.runs() == []
 
     def test_what_cannot_be_started(self, client: TestClient) -> None:

@@ -79,7 +79,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
     """The figures of a set of answers from the votes that hold now."""
     if not is_answer_set(dataset):
         raise InputError(
-            "this is no set of answers",
+            "this is not a set of answers",
             where=str(dataset),
             hint="Make one: assay answers pool RESULTS -o ANSWERS.json",
         )
