@@ -72,7 +72,7 @@ GOLD_ENDINGS = {
     ".tsv": "trec",
 }
 
-WRITTEN_RUNS = ("trec", "beir")  # run formats that have `write_run`, which picks one by the ending
+WRITTEN_RUNS = ("trec", "beir")  # run formats that have `write_run`
 # TREC runs come with any ending, and with none: a file with another one is read as such.
 RUN_ENDINGS = {
     ".json": "json",  # or beir, by what is in it
@@ -107,11 +107,15 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
 
 
 def write_run(run: Run, path: Path, format: str | None = None) -> None:
-    """Write a run for other tools: a TREC run, or with the ending .json BEIR's results."""
+    """Write a run for other tools, in one of WRITTEN_RUNS. Without a format the ending decides:
+    .json is BEIR's results, and any other is a TREC run, which has no ending of its own."""
     name = format or ("beir" if path.suffix == ".json" else "trec")
     if name not in WRITTEN_RUNS:
         known = ", ".join(WRITTEN_RUNS)
-        raise InputError(f"unknown run format {name!r} to write", hint=f"Known: {known}.")
+        raise InputError(
+            f"unknown run format {name!r} to write",
+            hint=f"Known: {known}. Formats of other packages can be read, not written.",
+        )
     importlib.import_module(RUN_FORMATS[name]).write_run(run, path)
 
 

@@ -16,6 +16,8 @@ from assay.law.versions import with_status_mark
 HEBREW = re.compile("[\u0590-\u05ff]")
 LETTER = re.compile(r"(?<=\d)(?=[a-zåäö]$)")
 YEAR = re.compile(r"\d{4}")
+# how the place of a provision is printed; in a language that is not here, as in Finnish
+PLACE_NAMES = {"en": en_names.place_name, "fi": fi.place_name, "he": he.place_name}
 
 
 def title_of(document: Document) -> str:
@@ -74,10 +76,9 @@ def _place_in_act(document: Document, act: str, place: Locator) -> str:
 def _place_in_words(document: Document, place: Locator, moment: str, *, is_latin: bool) -> str:
     section = str(place.section).removesuffix("§").strip()
     chapter = place.chapter or "" if document.metadata.get("by_chapter") else ""
-    if not is_latin:
-        return he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
-    place_name = en_names.place_name if document.language == "en" else fi.place_name
-    if document.language != "en":  # 110a is written 110 a
+    language = document.language if is_latin else "he"
+    place_name = PLACE_NAMES.get(language, fi.place_name)
+    if language not in ("en", "he"):  # 110a is written 110 a
         section, chapter = (LETTER.sub(" ", number) for number in (section, chapter))
     return place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
 

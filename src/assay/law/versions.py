@@ -11,7 +11,7 @@ IN_FORCE, NOT_YET = "in force", "not yet in force"
 SUPERSEDED, REPEALED, PLACEHOLDER = "superseded", "repealed", "placeholder"
 # of a day that is asked about, where a whole act has one date: a section may have come later
 ACT_ALONE = "the act was in force; since when this provision stands so is not known"
-# what is said of a text that does not hold, in its own language
+# what is said of a text that does not hold, in its own language, or in English
 MARKS = {
     "en": {
         NOT_YET: "not yet in force",

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -451,7 +452,7 @@ class _Field:
         return self._inverter.bm25(list(self.counter.numbers), k1=k1, b=b)
 
 
-class _Reading:
+class _Reading(ABC):
     """The fields of an index, while documents are read."""
 
     def __init__(self, sources: _Sources) -> None:
@@ -469,9 +470,11 @@ class _Reading:
         pairs = zip(views, cuts, strict=True)
         return [part for view, own in pairs for part in later_parts(view, own)]
 
+    @abstractmethod
     def _add_windows(self, texts: list[str]) -> None:
-        raise NotImplementedError
+        """Count the texts of windows."""
 
+    @abstractmethod
     def finish(self) -> None:
         """After the last document."""
 
@@ -506,6 +509,9 @@ class _Stems(_Reading):
 
     def _add_windows(self, texts: list[str]) -> None:
         self._window.add(texts)
+
+    def finish(self) -> None:
+        """No field is made of several documents."""
 
     def _held(self) -> dict[str, _Field]:
         """Every collection has a full text; a short one only where some document has one."""

@@ -1,19 +1,18 @@
-"""Encoders of law-fi-1 and law-he-1: a small transformer over the words of a text.
+"""The encoders of Finnish and Israeli law that ship: law-fi-1 and law-he-1, small transformers over
+the words of a text, and the static encoders static-fi-1 and static-he-1, which are half of them.
 
-A word of the transformer is the mean of the vectors of its character n-grams, plus a vector of its
-own where it is frequent in legal texts, so that no form is unknown. Six layers turn the words of a
-text into one vector. `training/law_encoder.py` makes the weights from statutes and court decisions;
-word vectors are int8 rows with one scale each, the layers are int8 ONNX.
+**The transformer.** A word is the mean of the vectors of its character n-grams, plus a vector of
+its own where it is frequent in legal texts, so that no form is unknown. Six layers turn the words
+of a text into one vector. `training/law_encoder.py` makes the weights from statutes and court
+decisions; word vectors are int8 rows with one scale each, the layers are int8 ONNX.
 
-A vector has a second half, that of the static encoder of the language, which knows people's wording
-from written questions: the cosine of two texts is the mean of both cosines.
+**The static encoder.** A word is the mean of its n-grams' vectors, and a text the weighted sum of
+its words: no network. static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md
+0.15 (MIT), static-he-1 from what 73 statutes say; both are trained on questions to statutes, as
+training/README.md tells, and know people's wording from them. Weights are int8 rows with one scale
+each.
 
-A static encoder: a word is the mean of its n-grams' vectors, a text the weighted sum of its
-words. No network.
-
-static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), static-he-1
-from what 73 statutes say; both are trained on questions to statutes, as training/README.md tells.
-Weights are int8 rows with one scale each.
+The vector of a text has both halves: the cosine of two texts is the mean of both cosines.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from math import erf
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +37,19 @@ from assay.search.views import Parts
 SEED = 2166136261
 
 
+def _shipped(name: str) -> tuple[Traversable, dict[str, Any]]:
+    """The folder of the encoders that ship, and what is said of this one there."""
+    require_extra("search", f"the encoder {name}")
+    folder = resources.files("assay_models")
+    return folder, json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+
+
 class StaticEncoder:
     """The gate says how much a word counts, from its vector alone."""
 
     def __init__(self, name: str) -> None:
-        require_extra("search", f"the encoder {name}")
         self.name = name
-        folder = resources.files("assay_models")
-        about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        folder, about = _shipped(name)
         self._sizes = about["ngrams"]
         self._language = analyzer(about["language"])
         with resources.as_file(folder / f"{name}.rows.npy") as path:
@@ -128,12 +134,10 @@ class LawEncoder:
     """An encoder that ships with the package and reads statutes of one language."""
 
     def __init__(self, name: str) -> None:
-        require_extra("search", f"the encoder {name}")
+        folder, about = _shipped(name)
         import onnxruntime
 
         self.name = name
-        folder = resources.files("assay_models")
-        about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         self._sizes = about["ngrams"]
         self._static = StaticEncoder(about["static"])
         frequent = (folder / f"{name}.words.txt").read_text(encoding="utf-8").split("\n")

@@ -45,7 +45,7 @@ from assay.corpus.importers.kinds import (
 from assay.corpus.importers.sections import Block, Heading, Section, find_sections
 from assay.language.detect import detect_any
 from assay.law.citation import PLAIN
-from assay.law.citing import title_of
+from assay.law.citing import PLACE_NAMES, title_of
 from assay.law.places import normal_part
 from assay.law.versions import status_of_text, with_status_mark
 
@@ -436,7 +436,7 @@ def _act_title(document: Document, act: _Act, section: Section) -> str:
     """The citation of a moment and the heading of its section."""
     place, heading = document.locator, section.heading
     above = _enclosing(section, "chapter") if act.by_chapter else None
-    if place is not None and place.section and document.language in ("en", "fi", "he"):
+    if place is not None and place.section and document.language in PLACE_NAMES:
         return title_of(document)
     printed = heading.text if heading else ""
     moment = f" ({place.moment})" if place and place.moment else ""
