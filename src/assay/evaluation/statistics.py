@@ -13,19 +13,12 @@ such as a latency, has none of them: then it is plain t.
 
 A mean on [0, 1] has Wilson's interval with an effective number of queries, which is larger than n
 the less the values vary; a rate has Wilson's, and Clopper and Pearson's where a gate decides.
-`worst_case` asks for Gaffke's bound instead, for means and for changes. docs/statistics.md says how
-often each holds.
+docs/statistics.md says how often each holds.
 
-Everything here takes arrays with one row a query and one column a measure. Nothing is drawn at
-random, except in `randomization_test`, which has a fixed seed. Agreement between judges is in
-`concordance`.
-
-`worst_case_bounds` are intervals of a mean that hold for any distribution of the values: Gaffke's
-bound (2005).
-
-The queries seen get random weights, as in the Bayesian bootstrap (Rubin 1981), and so does one
-query that was not seen, at the end of the scale: 0 for the lower bound, 1 for the upper. The bounds
-are quantiles of that weighted mean. So:
+With `worst_case`, means and changes have an interval that holds for any distribution of the values:
+Gaffke's bound (2005). The queries seen get random weights, as in the Bayesian bootstrap (Rubin
+1981), and so does one query that was not seen, at the end of the scale: 0 for the lower bound, 1
+for the upper. The bounds are quantiles of that weighted mean. So:
 
 - for a rate it is Clopper and Pearson's interval;
 - it is monotone: raising a value never lowers a bound;
@@ -34,9 +27,13 @@ are quantiles of that weighted mean. So:
 - it is wide: n ties leave about ±3.7/n, ±0.11 with 33 queries. Hence it is an option, for those who
   must be safe against rare complete failures.
 
-Nothing is drawn at random: the distribution of the weighted mean is computed by Lugannani and
-Rice's saddlepoint formula as Barndorff-Nielsen (1986) writes it, good to a part in a hundred of the
-width even where one query makes it. Arrays have one row a query, one column a measure.
+The distribution of the weighted mean is computed by Lugannani and Rice's saddlepoint formula as
+Barndorff-Nielsen (1986) writes it, good to a part in a hundred of the width even where one query
+makes it.
+
+Everything here takes arrays with one row a query and one column a measure. Nothing is drawn at
+random, except in `randomization_test` and `slice_chances`, which have a fixed seed. Agreement
+between judges is in `concordance`.
 """
 
 from __future__ import annotations

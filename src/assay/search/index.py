@@ -1,24 +1,21 @@
 """The index of a corpus in memory, and how it is built from documents.
 
-What each kind holds. *Stems*: counts of terms by document (the forward side, kept so that a changed
-corpus is not analysed again), BM25 postings made from them, and vectors. *Soft*: up to four views
-of each document (its text with its title, its title, its tags, the whole section it stands in),
-counted over one vocabulary so that a word of a question is compared with the index words once for
-all views; for each view n-grams as well; and of each document its act, section and whether it is
-transitional.
+**What each kind holds.** *Stems*: counts of terms by document (the forward side, kept so that a
+changed corpus is not analysed again), BM25 postings made from them, and vectors. *Soft*: up to four
+views of each document (its text with its title, its title, its tags, the whole section it stands
+in), counted over one vocabulary so that a word of a question is compared with the index words once
+for all views; for each view n-grams as well; and of each document its act, section and whether it
+is transitional.
 
-A build takes over what it can from the index before: rows of counts and vectors of documents whose
-digest is the same. Analysis and encoding are nearly all of the work, so that a small change costs
-little; postings are made anew, which is quick.
+**Building** takes over what it can from the index before: rows of counts and vectors of documents
+whose digest is the same. Analysis and encoding are nearly all of the work, so that a small change
+costs little; postings are made anew, which is quick. `index_files` keeps an index on disk.
 
-`index_files` keeps an index on disk.
-
-Windows: long documents cut into stretches of about 200 words, each compared by itself.
-
-A long document says many things, and what answers a question is a small part of it. Counted whole,
-that part drowns, and an encoder reads only the beginning. So where many documents are long, each is
-also compared window by window, and its best window counts beside the whole (Callan 1994,
-"Passage-Level Evidence in Document Retrieval"). research/ranking.md has what it gives.
+**Windows** are stretches of about 200 words. A long document says many things, and what answers a
+question is a small part of it. Counted whole, that part drowns, and an encoder reads only the
+beginning. So where many documents are long, each is also compared window by window, and its best
+window counts beside the whole (Callan 1994, "Passage-Level Evidence in Document Retrieval").
+research/ranking.md has what it gives.
 """
 
 from __future__ import annotations

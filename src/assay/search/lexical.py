@@ -8,12 +8,11 @@ at memory speed, and no score is computed twice.
 
 `Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
 changed documents only. `Bm25` is the inverted side, which `Inverter` makes from it; the rows of a
-term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance
-Framework"), with log(1 + …) in the idf, which is never negative, and the mean length over the
-documents that have the field at all.
+term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance Framework"),
+with log(1 + …) in the idf, which is never negative, and the mean length over the documents that
+have the field at all.
 
-`Inverter` goes from documents in order to postings by term, within bounded memory.
-
+**Building.** `Inverter` goes from documents in order to postings by term, within bounded memory.
 Documents come in blocks. A block is sorted by term at once and, where a folder is given, written to
 it; what stays in memory of it is how often each of its terms occurs. When all blocks are there, the
 postings are laid out term by term, a range of terms at a time: every block gives its part of the

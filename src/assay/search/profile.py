@@ -1,22 +1,19 @@
-"""Which signals count how much. Chosen by the look of a collection, not by its name.
+"""Which features count how much in a collection, chosen by its look and not by its name.
 
-**Profiles.** A profile is the kind of index; the weight of each signal (signals.py) is in
-ranker.json, under its name. There are few of them, and each was fitted on judged questions of one
-kind of collection: many long opinions that carry their own questions, few of them, other English
-texts, and short texts in inflected languages. Which one a collection gets is decided by what can be
-seen of it (language, length, whether it has questions), so that a new collection of a known kind
-gets what was fitted on others like it.
+**Profiles.** A profile is the kind of index. There are few of them, each for one kind of collection
+that questions were judged on: many long opinions that carry their own questions, few of them, other
+English texts, and short texts in inflected languages. Which one a collection gets is decided by
+what can be seen of it (language, length, whether it has questions), so that a new collection of a
+known kind gets what was fitted on others like it.
 
-The figures behind every number here are in research and docs/measured.md.
-
-The linear ranker: a score is the weighted sum of named features.
-
-data/ranker.json has a set of weights for each encoder of provisions, made by `training/ranker.py`,
-for each profile of longer texts, by `training/texts_ranker.py`, and for reports, by
-`training/reports_ranker.py`. Chosen by hand, for want of questions to fit them on: "words" (no
-encoder), "" (any other encoder), "generic", and `questions` and `windows` of longer texts.
-Provisions are fitted on questions whose act had written questions and, as often, on questions whose
-act had none while its neighbours did, so that an act is at no disadvantage for having none.
+**Weights.** A score is the weighted sum of named features (signals.py). data/ranker.json has a set
+of weights for each encoder of provisions, made by `training/ranker.py`, for each profile of longer
+texts, by `training/texts_ranker.py`, and for reports, by `training/reports_ranker.py`. Chosen by
+hand, for want of questions to fit them on: "words" (no encoder), "" (any other encoder), "generic",
+and `questions` and `windows` of longer texts. Provisions are fitted on questions whose act had
+written questions and, as often, on questions whose act had none while its neighbours did, so that
+an act is at no disadvantage for having none. The figures behind the weights are in research and
+docs/measured.md.
 """
 
 from __future__ import annotations

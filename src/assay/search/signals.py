@@ -1,10 +1,10 @@
 """The signals of a question, one number a document each, and their sum.
 
 **Fusion.** Each lexical signal is scaled to the question's best document and added with its weight
-(profile.py): CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses
-of Multiple Evidence Combination"). A weighted sum keeps how far the best is ahead, which ranks
-alone (reciprocal rank fusion) throw away, and calibration needs it. The weights were fitted on
-judged sets; research has the figures.
+(profile.py): CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses of Multiple
+Evidence Combination"). A weighted sum keeps how far the best is ahead, which ranks alone
+(reciprocal rank fusion) throw away, and calibration needs it. The weights were fitted on judged
+sets; research has the figures.
 
 **Two kinds.** `stem_signals` is for longer texts: BM25 over stems, over the fields that say the
 question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,
@@ -17,10 +17,8 @@ the question names. Both also match it with questions that were written for docu
 Rocchio (1971) in the encoder's space. Each counts by the softmax of its score, so that a clear
 leader decides and a flat beginning changes little.
 
-A closer look at the first documents: features that only they are read for.
-
-Which documents come first is decided by signals that are quick to have for all of them. Of the few
-that lead, more is asked (research/hebrew.md).
+**A closer look.** Which documents come first is decided by signals that are quick to have for all
+of them. Of the few that lead, more is asked (research/hebrew.md):
 
 - How much of the question's words stand in a document or in a question that was written for it:
   people's words and the statute's together.
