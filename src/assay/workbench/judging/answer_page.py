@@ -379,7 +379,9 @@ def answer_set(service: Service, name: str, judge: str) -> AnswerSet:
     """The answers of a set, and the table of the authorities that they cite."""
     dataset = gold_path(service, name)
     if not is_answer_set(dataset):
-        raise NotHere(f"{name!r} is not a set of answers", hint="Make one: assay answers pool RESULTS")
+        raise NotHere(
+            f"{name!r} is not a set of answers", hint="Make one: assay answers pool RESULTS"
+        )
     session = open_session(dataset)
     reader = reader_of(session.pool, session.dataset, service.home)
     counts = session.counts(judge, session.gold.query_ids)
