@@ -2,10 +2,10 @@
 
 Starts from shipped weights (`--init`, written by `law_weights.py`), goes on with the pairs of
 `law_encoder.py`, and adds questions that people would type, each beside the section that answers
-it, among other sections of the same act.
+it, among other sections of the same act and those that the model takes for it.
 
     python law_questions.py fi.json.xz --questions fi.questions.json --init fi-init.npz \
-        --language fi --seconds 150 --out OUT
+        --language fi --seconds 150 --try 256:2e-4:0.5:4 --out OUT
 
 The questions file has `train` and `dev`: lists of [question, number of the section in the data].
 Acts of dev questions are held out by `law_data.py`. After each setting the script prints how many
@@ -46,8 +46,12 @@ from law_encoder import (
 )
 from torch import nn
 
-SIBLINGS = 4  # other sections of the act beside each question
+SIBLINGS = 4  # other sections of the act beside each question: taste
+MISTAKEN = 40  # sections that the model puts first for a question, of which some are drawn: taste
+SAME = 0.93  # cosine from which a section says what the right one says: taste
 WAYS = (0.5, 0.75, 1.0)  # from the shipped weights to the trained ones
+MINED = 4  # times that mistaken sections are looked for in a training: taste
+Setting = tuple[int, float, float, int]
 log = logging.getLogger("questions")
 
 
@@ -89,8 +93,34 @@ class Questions:
         order = np.argsort(data.acts, kind="stable")
         first = np.searchsorted(data.acts[order], np.arange(data.acts.max() + 2))
         self.act = [order[a:b] for a, b in pairwise(first)]
+        self.mistaken = np.zeros((len(pairs), 0), np.int64)
 
-    def batch(self, size: int):
+    def mine(self, model: Encoder, every: torch.Tensor) -> None:
+        """Of each question, the sections that the model takes for the right one: half of them in
+        its act, half elsewhere."""
+        acts = torch.from_numpy(self.data.acts).to(self.device)
+        trained = torch.from_numpy(self.data.flag == 0).to(self.device)
+        found = []
+        for at in range(0, len(self.ids), 256):
+            own = torch.from_numpy(self.section[at : at + 256]).to(self.device)
+            with torch.no_grad():
+                asked = model(torch.from_numpy(self.ids[at : at + 256]).to(self.device))[0]
+            scores = asked.float() @ every.T
+            scores[(every[own] @ every.T > SAME) | ~trained] = -2
+            inside = acts[own][:, None] == acts
+            for where in (inside, ~inside):
+                found.append(scores.masked_fill(~where, -2).topk(MISTAKEN // 2))
+        self.mistaken = np.concatenate(
+            [
+                torch.where(values > -2, numbers, -1).cpu().numpy()
+                for values, numbers in (
+                    (torch.cat([a.values, b.values], 1), torch.cat([a.indices, b.indices], 1))
+                    for a, b in zip(found[::2], found[1::2], strict=True)
+                )
+            ]
+        )
+
+    def batch(self, size: int, hard: int = 0):
         rng = self.rng
         chosen = rng.choice(len(self.ids), min(size, len(self.ids)), replace=False)
         ids = self.ids[chosen].copy()
@@ -99,6 +129,10 @@ class Questions:
         ids[lost] = PAD
         own = self.section[chosen]
         near = [rng.choice(self.act[self.data.acts[n]], SIBLINGS) for n in own]
+        if hard:
+            drawn = rng.choice(self.mistaken.shape[1], (len(own), hard))
+            drawn = np.take_along_axis(self.mistaken[chosen], drawn, 1)
+            near += [drawn[drawn >= 0]]
         numbers = np.concatenate([own, np.concatenate(near)])
         t = torch.from_numpy(numbers).to(self.device)
         n = len(numbers)
@@ -136,7 +170,8 @@ def figures(found: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in found.items())
 
 
-def train(model, data, asked: Questions, args, batch: int, rate: float, share: float, device: str):
+def train(model, data, asked: Questions, args, setting: Setting, device: str):
+    batch, rate, share, hard = setting
     scale = nn.Parameter(torch.tensor(math.log(30.0), device=device))
     batches = Batches(data, device, args.batch, args.facts)
     model.rows.requires_grad_(False)  # n-grams: too few questions to change them
@@ -145,14 +180,19 @@ def train(model, data, asked: Questions, args, batch: int, rate: float, share: f
         {"params": [scale], "weight_decay": 0.0},
     ]
     optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=device == "cuda")
-    neighbours(evaluate(model, data, device, "before"), batches, data, device)
-    begun, step = time.time(), 0
+    every = evaluate(model, data, device, "before")
+    neighbours(every, batches, data, device)
+    asked.mine(model, every)
+    begun, step, mined = time.time(), 0, 1
     while (progress := (time.time() - begun) / args.seconds) < 1:
+        if hard and progress > mined / MINED:
+            mined += 1
+            asked.mine(model, evaluate(model, data, device, f"step {step}"))
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1, step / 100) * max(0.02, 1 - progress)
         q, d, number, heads, headid = batches.short()
         long = batches.long()
-        ids, docs, where = asked.batch(batch)
+        ids, docs, where = asked.batch(batch, hard)
         vectors = model(q, d, ids, docs, *(long[:2] if long else ()))
         s = scale.exp().clamp(max=60)
         n = len(number)
@@ -185,10 +225,10 @@ def train(model, data, asked: Questions, args, batch: int, rate: float, share: f
     evaluate(model, data, device, f"after {step} steps")
 
 
-def settings(text: str) -> tuple[int, float, float]:
-    """`128:2e-4:0.3` is 128 questions a batch, rate 2e-4, weight .3."""
-    batch, rate, share = text.split(":")
-    return int(batch), float(rate), float(share)
+def settings(text: str) -> Setting:
+    """`128:2e-4:0.3:4` is 128 questions a batch, rate 2e-4, weight .3, 4 mistaken sections each."""
+    batch, rate, share, hard = text.split(":")
+    return int(batch), float(rate), float(share), int(hard)
 
 
 def main() -> None:
@@ -216,19 +256,19 @@ def main() -> None:
     train_set = Questions(data, asked["train"], device, rng)
     dev = Questions(data, asked["dev"], device, rng)
     best = 0.0
-    for number, (batch, rate, share) in enumerate(args.tries):
+    for number, setting in enumerate(args.tries):
         model = Encoder(data, torch.zeros(ROWS, ROW_WIDTH), 6).to(device)
         initial(model, data, args.init)
         shipped = {name: value.clone() for name, value in model.state_dict().items()}
         if number == 0:
             log.info("as shipped: %s", figures(measured(model, data, dev, device)))
-        train(model, data, train_set, args, batch, rate, share, device)
+        train(model, data, train_set, args, setting, device)
         trained = {name: value.clone() for name, value in model.state_dict().items()}
         for way in WAYS:
             mixed = {name: shipped[name] * (1 - way) + trained[name] * way for name in shipped}
             model.load_state_dict(mixed)
             found = measured(model, data, dev, device)
-            log.info("%s, %.2f of the way: %s", (batch, rate, share), way, figures(found))
+            log.info("%s, %.2f of the way: %s", setting, way, figures(found))
             if sum(found.values()) > best:
                 best = sum(found.values())
                 save(model, data.often, args.out)

@@ -164,7 +164,7 @@ def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> 
     promote_rows(service, gold_path(service, "gold-set"), [item.ref], by="משה")
     page.check("input[name=doc][value=b]")
     page.click("button.approve")
-    expect(page.locator(".said")).to_contain_text("jo ratkaistu (משה)")
+    expect(page.locator(".said")).to_contain_text("משה on jo ratkaissut")
     expect(page.locator("textarea[name=why]")).to_have_value("שני עמודים של נימוקים")
     item_page(page, url, service)
     expect(why).to_have_value("")
