@@ -168,7 +168,10 @@ def test_an_engine_can_be_named(assay_cli: Assay, files: Path) -> None:
     lame = assay_cli(*scored, "lame")
     assert (lame.code, "the engine 'lame' of court-tools 2.0" in lame.err) == (4, True)
     unknown = assay_cli(*scored, "nobody")
-    assert (unknown.code, "random, bm25, bm25-forms, first, lame, reversed" in unknown.err) == (2, True)
+    assert (unknown.code, "random, bm25, bm25-forms, first, lame, reversed" in unknown.err) == (
+        2,
+        True,
+    )
 
 
 def test_an_importer_can_be_named(assay_cli: Assay, files: Path) -> None:
