@@ -3,8 +3,11 @@ it.
 
     python static_encoder.py --language fi --corpus laws --vectors VECTORS --out OUT
     python static_encoder.py --language he --corpus israel --size 128 --out OUT
+    python static_encoder.py --language fi --corpus laws --out OUT --init SHIPPED \
+        --data fi.json.xz --questions fi.questions.json
 
-OUT is packages/models/src/assay_models for a release, any other folder for a trial.
+With `--init` the vectors begin with those in a folder, and `--questions` adds questions on sections
+of `--data`, the files of law_questions.py. OUT is packages/models/src/assay_models for a release, any other folder for a trial.
 
 The corpus is one that `assay corpus import` made. VECTORS is the file vocab/vectors of the package
 spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself
@@ -18,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import lzma
 import math
 import random
 import re
@@ -34,6 +38,7 @@ from scipy.sparse.linalg import svds
 from torch import Tensor, nn
 from torch.nn import functional
 
+from assay.core.workspace import workspace
 from assay.corpus import open_corpus
 from assay.language.analysis import Analyzer, analyzer
 from assay.language.finnish import without_dots
@@ -61,13 +66,17 @@ class Pair(NamedTuple):
     written: bool
 
 
+Section = tuple[tuple[str, str, str], list[str]]
+
+
 class Data:
     """Words by number, the moments they make up, and the pairs."""
 
-    def __init__(self, language: Analyzer, corpus: str) -> None:
+    def __init__(self, language: Analyzer, corpus: str, more: Sequence[Section] = ()) -> None:
+        """`more`: sections of other acts as (act, title, text), and the questions on each."""
         self._language, self._random, self._numbers = language, random.Random(0), {}
         self._variants = self._by_term()
-        documents = list(open_corpus(None, corpus).iter())
+        documents = list(open_corpus(workspace(), corpus).iter())
         views = [view_of(document) for document in documents]
         section: dict[str, int] = {}
         self.section = np.array(
@@ -90,6 +99,16 @@ class Data:
             if record.id in place
             for text in record.questions
         ]
+        acts = [view.act for view in views]
+        for (act, title, text), questions in more:
+            number = len(self.moments)
+            acts.append(act)
+            self.moments.append(self._of(f"{title} {text}"))
+            if title:
+                self.pairs.append(Pair(self._of(title), number, False))
+            written += [(number, question) for question in questions]
+        extra = np.arange(len(more)) + len(section)
+        self.section = np.concatenate([self.section, extra])
         often = Counter(word for _, text in written for word in language.words(text)).most_common(
             COMMON
         )
@@ -98,7 +117,7 @@ class Data:
             said = [self._of(text), self._of(self._carelessly(text, common))]
             self.pairs += [Pair(words, number, True) for words in said if words]
         self.words = list(self._numbers)
-        laws = np.array([views[pair.moment].act for pair in self.pairs])
+        laws = np.array([acts[pair.moment] for pair in self.pairs])
         self.by_law = [np.flatnonzero(laws == law) for law in np.unique(laws)]
 
     def _of(self, text: str) -> Words:
@@ -109,10 +128,9 @@ class Data:
         said = thesaurus(self._language.language)
         assert said is not None
         variants: dict[str, list[str]] = {}
-        for variant, terms in said._variants.items():
-            for term in terms:
-                if len(term) == 1:
-                    variants.setdefault(self._language.lemma(term[0]), []).append(" ".join(variant))
+        for entry, term in chain(*said._entries.values()):
+            if len(term) == 1:
+                variants.setdefault(self._language.lemma(term[0]), []).append(" ".join(entry))
         return variants
 
     def _replaced(self, words: Sequence[str]) -> Words:
@@ -242,15 +260,15 @@ class Model(nn.Module):
         return ((self.vectors - self.start) ** 2).sum(1).mean() / (self.start**2).sum(1).mean()
 
 
-def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> None:
+def train(model: Model, data: Data, steps: int, batch: int, same_law: float, rate: float) -> None:
     """`same_law`: the share of a batch that comes from one act, whose moments are hardest to tell
     apart."""
     rng = np.random.default_rng(0)
     groups: list[dict[str, Any]] = [
-        {"params": [model.vectors], "lr": RATE},
+        {"params": [model.vectors], "lr": rate},
         {"params": model.gate.parameters(), "lr": GATE_RATE},
     ]
-    optimiser, rates = torch.optim.Adam(groups), (RATE, GATE_RATE)
+    optimiser, rates = torch.optim.Adam(groups), (rate, GATE_RATE)
     chance = np.array([WRITTEN if pair.written else 1.0 for pair in data.pairs])
     law_chance = np.array([chance[pairs].sum() for pairs in data.by_law]) / chance.sum()
 
@@ -262,10 +280,10 @@ def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> 
         return [word for word in words if rng.random() > share] or words
 
     for step in range(steps):
-        for group, rate in zip(optimiser.param_groups, rates, strict=True):
+        for group, most in zip(optimiser.param_groups, rates, strict=True):
             progress = step / steps
             group["lr"] = (
-                rate * min(1, progress / 0.05) * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
+                most * min(1, progress / 0.05) * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
             )
         near = drawn(data.by_law[rng.choice(len(law_chance), p=law_chance)], int(batch * same_law))
         numbers = dict.fromkeys(near + drawn(np.arange(len(chance)), batch - len(near)))
@@ -315,6 +333,31 @@ def write(model: Model, folder: Path, language: str) -> None:
     (folder / f"{name}.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
+def asked_sections(data: Path, questions: Path) -> list[Section]:
+    """The sections that questions for training are asked of."""
+    rows = json.loads(lzma.decompress(data.read_bytes()))["sections"]
+    by_section: dict[int, list[str]] = {}
+    for text, number in json.loads(questions.read_text(encoding="utf-8"))["train"]:
+        by_section.setdefault(number, []).append(text)
+    return [
+        ((rows[number][0], rows[number][3], rows[number][4]), texts)
+        for number, texts in by_section.items()
+    ]
+
+
+def shipped_model(model: Model, folder: Path, language: str) -> None:
+    """Begin with the vectors and the gate of a static encoder."""
+    name = f"static-{language}-1"
+    rows = np.load(folder / f"{name}.rows.npy").astype(np.float32)
+    with np.load(folder / f"{name}.gate.npz") as gate:
+        model.vectors.data = torch.from_numpy(rows * gate["scale"])
+        model.gate[0].weight.data = torch.from_numpy(gate["inner"])
+        model.gate[0].bias.data = torch.from_numpy(gate["bias"])
+        model.gate[2].weight.data = torch.from_numpy(gate["outer"][None])
+        model.gate[2].bias.data = torch.from_numpy(gate["offset"].reshape(1))
+    model.start = model.vectors.data.clone()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -322,6 +365,10 @@ def main() -> None:
     parser.add_argument("--language", choices=NGRAMS, required=True)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--init", type=Path)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--questions", type=Path)
+    parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--size", type=int, default=192)
     parser.add_argument("--steps", type=int, default=800)
@@ -332,16 +379,21 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     language = analyzer(args.language)
-    data = Data(language, args.corpus)
+    more = asked_sections(args.data, args.questions) if args.questions else []
+    data = Data(language, args.corpus, more)
     log.info("%d words, %d moments, %d pairs", len(data.words), len(data.moments), len(data.pairs))
     if args.vectors:
         given = np.load(args.vectors).astype(np.float32)
         vectors = given @ np.linalg.svd(given.T @ given)[0][:, : args.size]
+    elif args.init:
+        vectors = np.zeros((ROWS, args.size), np.float32)
     else:
         vectors = learned(data, language, args.size)
-    vectors = vectors / np.linalg.norm(vectors, axis=1).mean()
+    vectors = vectors / (np.linalg.norm(vectors, axis=1).mean() or 1)
     model = Model(vectors, data.words, args.language)
-    train(model, data, args.steps, args.batch, args.same_law)
+    if args.init:
+        shipped_model(model, args.init, args.language)
+    train(model, data, args.steps, args.batch, args.same_law, args.rate)
     write(model, args.out, args.language)
 
 
