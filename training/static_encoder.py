@@ -7,7 +7,8 @@ it.
         --data fi.json.xz --questions fi.questions.json
 
 With `--init` the vectors begin with those in a folder, and `--questions` adds questions on sections
-of `--data`, the files of law_questions.py. OUT is packages/models/src/assay_models for a release, any other folder for a trial.
+of `--data`, the files of law_questions.py. OUT is packages/models/src/assay_models for a release,
+any other folder for a trial.
 
 The corpus is one that `assay corpus import` made. VECTORS is the file vocab/vectors of the package
 spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself
