@@ -306,6 +306,11 @@ RUNS: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
         "score is text": ("q1 Q0 A-1 1 high mine\n", "bad.run:1", "'high' is not a number"),
         "too few fields": (RUN + "q2 Q0 A-4\n", "bad.run:4", "3 fields, expected 6"),
         "one field": ("q1\n", "bad.run:1", "1 fields, expected 6"),
+        "not a run": (
+            '{"query_id": "q1"}\n',
+            "read as TREC unless",
+            "expected 6: query Q0 document",
+        ),
         "a field is missing between two spaces": (
             RUN + "q2  Q0 A-4 1 0.5\n",
             "bad.run:4",

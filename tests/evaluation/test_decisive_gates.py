@@ -496,6 +496,8 @@ def test_a_policy_nobody_asked_for_counts_where_it_can_be_told() -> None:
         ({"maximum": -0.1}, "maximum is -0.1, which pass_rate_must cannot be held to"),
         ({"max_drop": 2}, "max_drop is 2, which pass_rate_must cannot be held to"),
         ({"no_worse_than": 2}, "no_worse_than is 2, which pass_rate_must cannot be held to"),
+        ({"no_worse_than": 0.1, "measure": "wrong_version_rate"},
+         "no_worse_than limits a fall, and wrong_version_rate is better when it falls"),
         ({"minimum": 0.5, "min_judged": 0.5}, "min_judged is for graded sets"),
         ({"minimum": 0.5, "significance": 0.5, "measure": "top1_rate"},
          "significance needs a value for every question, and top1_rate has none"),

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from assay.workbench.judging import votes_to_labels
 from kit import Project
 from kit.sets import acts, log_of
 
 AGREED = {("q1", "d1"): 2, ("q1", "d2"): 0, ("q2", "d4"): 1}
+WHY = "the limit covers tickets"
 DAMAGE = {
     "half a line": b'{"v":1,"id":"x1","at":"2026-01-01","who":"p-0',
     "no JSON": b"<<<<<<< HEAD",
@@ -364,3 +366,57 @@ def test_sets_of_a_project_share_its_people(judged: Project) -> None:
     assert (judged.folder / "people.toml").read_bytes() == before
     assert not (folder / "people.toml").exists()
     assert Path(folder / "other.log.jsonl").exists()
+
+
+# ── times ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("at", ["spring 2019", "2019", "2019-05-01T12:00:00+03:00"])
+def test_a_judge_can_change_a_label_whatever_its_time_says(project: Project, at: str) -> None:
+    """Labels from elsewhere may have a year or a word for a time."""
+    content = json.loads(project.graded.read_text())
+    label = {"opinion_id": "d1", "score": 0, "judge": "Ada", "at": at}
+    content["queries"][0]["relevance_judgments"] = [label]
+    project.graded.write_text(json.dumps(content))
+    with project.serve() as server:
+        ada = server.visitor("Ada")
+        ada.vote("dataset", "q1", "d1", 2, WHY)
+        assert ada.pairs("dataset", "q1")["d1"]["grade"] == 2
+    project.do("gold", "merge", project.graded)
+    assert project.labels()["q1", "d1"] == 2
+
+
+# ── what is written after an edit meanwhile ───────────────────────────────────────────────────────
+
+
+def test_labels_that_are_computed_again_after_an_edit_have_the_same_author(
+    judged: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody saves the gold file between the log and the file."""
+    written = votes_to_labels.replace_gold_file
+
+    def edited_meanwhile(dataset: Path, *contents: bytes) -> bool:
+        monkeypatch.setattr(votes_to_labels, "replace_gold_file", written)
+        text = judged.graded.read_text()
+        judged.graded.write_text(text.replace('"version": "1"', '"version": "2"'))
+        return written(dataset, *contents)
+
+    with judged.serve() as server:
+        dora = server.visitor("Dora")
+        server.visitor("Ada").vote("dataset", "q1", "d1", 1, WHY)
+        monkeypatch.setattr(votes_to_labels, "replace_gold_file", edited_meanwhile)
+        dora.send("/api/labels", set="dataset")
+        by = {each["by"] for each in dora.audit(action="gold.labelled")[:2]}
+    assert by == {"Dora"}
+
+
+# ── pending work ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_status_counts_pairs_that_are_dealt(project: Project) -> None:
+    """`assay` alone counts what Home counts."""
+    assert "3 to judge or review" in project.do().out
+    project.do("gold", "merge", project.graded, project.packet("Ada", AGREED))
+    assert "3 to judge or review" in project.do().out, "Ben is asked too"
+    project.do("gold", "merge", project.graded, project.packet("Ben", AGREED))
+    assert "to judge or review" not in project.do().out

@@ -350,5 +350,8 @@ def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:
         (["2026-06-01T12:00:00.000+00:00"], at),
         (["2026-06-01T12:00:01+00:00", AT], datetime(2026, 6, 1, 12, 0, 2, tzinfo=UTC)),
         (["2026-06-09"], datetime(2026, 6, 9, 0, 0, 1, tzinfo=UTC)),
+        (["spring 2019"], at),
+        (["2026-06-01T12:30:00+02:00"], at),
+        (["2026-06-01T14:30:00+02:00"], datetime(2026, 6, 1, 12, 30, 1, tzinfo=UTC)),
     ):
         assert not_before(at, [vote("v", at=each) for each in given], NOW) == moment, given

@@ -35,7 +35,8 @@ def test_correct_changes_a_row_and_approves_it(
     assert reviewed.counts() == (2, 1, 0, 0)
     with reviewed.serve() as server:
         (entry,) = server.visitor().audit(subject="gold-set/g001")
-    assert (entry["by"], entry["reason"]) == ("Dafna", "a is overruled")
+    assert (entry["action"], entry["by"]) == ("review.corrected", "Dafna")
+    assert entry["reason"] == "a is overruled"
     assert entry["before"]["relevant_case_law_ids"] == ["a", "b"]
     assert entry["after"]["relevant_case_law_ids"] == documents
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kit import Project
+from kit.sets import acts, log_of
 
 HOSTILE = "<script>alert(1)</script> \"'&"
 
@@ -203,3 +204,32 @@ def test_looking_changes_no_file(queued: Project) -> None:
     after = {path.name: path.read_bytes() for path in queued.folder.iterdir() if path.is_file()}
     assert after == before
     assert queued.counts() == (3, 0, 0, 0)
+
+
+def test_an_act_of_a_newer_version_decides_nothing(reviewed: Project) -> None:
+    """Neither on a row, which it may have changed, nor on a suggestion."""
+    with reviewed.serve() as server:
+        item = server.agent().suggest("g003", "z", 2)
+        chair = server.visitor("Dafna")
+        chair.approve("g002")
+        row = reviewed.gold.read_text("utf-8").splitlines()[0]
+        after = row.replace('"bootstrap"', '"chair"')
+        log = log_of(reviewed.gold)
+        head = next(act["id"] for act in acts(reviewed.gold) if act.get("rows"))
+        common = {"v": 1, "at": "2030-01-01T00:00:00Z", "who": "x", "kind": "chair"}
+        hum = {
+            "id": "n1",
+            "action": "hum",
+            "rows": [{"row": "g001", "before": row, "after": after}],
+        }
+        hum |= {"supersedes": [head]}
+        whistle = {"id": "n2", "action": "whistle", "supersedes": [item]}
+        with log.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(common | act) + "\n" for act in (hum, whistle))
+        assert chair.states() | {"g003": ""} == {
+            "g001": "pending_review",
+            "g002": "approved",
+            "g003": "",
+        }
+        assert chair.by_id(item)["state"] == "pending_review"
+        assert "hum" in chair.item("g001")["reason"]

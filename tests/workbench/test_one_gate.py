@@ -110,6 +110,7 @@ def test_a_gate_on_times_is_for_both_kinds_of_set(assay_cli: Assay, sets: Path) 
     [
         ("golden.json", 'measure = "pass_rate_total"\nminimum = 85', "minimum is 85"),
         ("golden.json", 'measure = "pass_rate_must"\nmax_drop = 2', "max_drop is 2"),
+        ("golden.json", 'measure = "latency_p95"\nmax_drop = 5', "is better when it falls"),
         (
             "golden.json",
             'measure = "top1_rate"\nminimum = 0.8\nsignificance = 0.05',

@@ -37,7 +37,7 @@ from assay.evaluation.golden.changes import (
     scored_questions,
     slice_name,
 )
-from assay.evaluation.golden.figures import FIGURES, RATES
+from assay.evaluation.golden.figures import FIGURES, LOWER_IS_BETTER, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
 from assay.evaluation.statistics import CHANGE, SHARE, Floats, worst_case_bounds
 
@@ -407,6 +407,9 @@ def golden_mistake(gate: Gate) -> Mistake:
         if measure in SHARES and not 0 <= limit <= 1:
             message = f"{named}: {name} is {limit:g}, which {measure} cannot be held to"
             return message, "Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points."
+    if (drops := [*gate.stated(DROPS)]) and measure in LOWER_IS_BETTER:
+        message = f"{named}: {drops[0]} limits a fall, and {measure} is better when it falls"
+        return message, "Give a maximum."
     if foreign := [*gate.stated(("min_judged",)), *(["unjudged"] if gate.unjudged else [])]:
         message = f"{foreign[0]} is for graded sets, and {measure} is a figure of golden sets"
         return f"{named}: {message}", ""

@@ -55,6 +55,7 @@ BLANK = " \t\n\r\v\f"  # what lies between two fields, as for trec_eval
 FIELD = re.compile(f"[^{BLANK}]+")
 
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
+NOT_TREC = "A run is read as TREC unless its ending is .json, or that of an installed format."
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
 
 T = TypeVar("T")
@@ -368,7 +369,9 @@ def _parse_value(where: str, fields: list[str], shape: _Shape) -> float:
     names, value = shape.names, shape.value
     if len(fields) != len(names):
         raise InputError(
-            f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}", where=where
+            f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}",
+            where=where,
+            hint=NOT_TREC if names is RUN_FIELDS else "",
         )
     if shape.dtype == pl.Int32:
         return grade_of(fields[value], where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +13,15 @@ import msgspec
 from assay.core.types import Vote, VoteKind
 from assay.gold.people import People
 from assay.gold.rows import RowChange
-from assay.gold.votes import EDITED, RULING, WITHDRAWN, VoteBook, VoteInMemory, vote_in_memory
+from assay.gold.votes import (
+    EDITED,
+    RULING,
+    WITHDRAWN,
+    VoteBook,
+    VoteInMemory,
+    time_of,
+    vote_in_memory,
+)
 
 FORMAT = 1  # of the log; a change that older versions cannot read raises it
 
@@ -77,24 +85,12 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     more: dict[str, Any] = {}
 
     @property
-    def moment(self) -> datetime:
-        return moment_of(self.at)
-
-
-_FIRST_DAY = "0001-01-01"  # completes times that name only a year or a month
+    def time(self) -> datetime:
+        return time_of(self.at)
 
 
 def new_id() -> str:
     return secrets.token_hex(12)
-
-
-def moment_of(at: str) -> datetime:
-    """The time of an act. Labels that became votes may say no more than a year, or a word."""
-    try:
-        given = datetime.fromisoformat(at + _FIRST_DAY[len(at) :])
-    except ValueError:
-        given = datetime.fromisoformat(_FIRST_DAY)
-    return given.replace(tzinfo=UTC) if given.tzinfo is None else given
 
 
 # ── votes as acts ─────────────────────────────────────────────────────────────────────────────────

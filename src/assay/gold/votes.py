@@ -23,7 +23,7 @@ EDITED = "edited by hand"  # a label that somebody changed in the gold file itse
 
 Pair = tuple[str, str]  # query and document
 
-_EARLIEST = "0000-01-01"  # completes times that name only a year or a day
+_FIRST_DAY = "0001-01-01"  # completes times that name only a year or a month
 
 
 def role_of(source: str) -> str:
@@ -202,23 +202,25 @@ def contradicts_itself(votes: Iterable[Vote]) -> bool:
 # ── times ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+def time_of(at: str) -> datetime:
+    """The time of a vote or an act. Labels that became votes may name only a year, or a word, which
+    comes before all times."""
+    try:
+        given = datetime.fromisoformat(at + _FIRST_DAY[len(at) :])
+    except ValueError:
+        given = datetime.fromisoformat(_FIRST_DAY)
+    return given.replace(tzinfo=UTC) if given.tzinfo is None else given
+
+
 def not_before(at: datetime, votes: Iterable[Vote], now: datetime) -> datetime:
     """The time of a new vote, after those that it follows even where the clock was set back."""
-    last = _last_moment(votes)
+    last = max((time_of(vote.at) for vote in votes), default=None)
     if last is None or last <= now.replace(microsecond=now.microsecond // 1000 * 1000):
         return at
     try:
-        return last + timedelta(seconds=1)
+        return (last + timedelta(seconds=1)).astimezone(UTC)
     except OverflowError:
         raise InputError(
             f"a vote has the date {last.isoformat()}, and no later one is possible",
             hint="Correct its date in the log beside the set.",
         ) from None
-
-
-def _last_moment(votes: Iterable[Vote]) -> datetime | None:
-    """Times compare as text, so a vote that names only its day comes before all else of the day."""
-    last = max((vote.at for vote in votes), default="")
-    if not last:
-        return None
-    return datetime.fromisoformat(last + _EARLIEST[len(last) :]).replace(tzinfo=UTC)

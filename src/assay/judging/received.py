@@ -20,7 +20,17 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, VoteKind, counted
 from assay.formats.ballots import Ballot, BallotProblem, Ballots, problem_of
 from assay.gold.people import IMPORTED
-from assay.gold.votes import EDITED, RULING, WITHDRAWN, Pair, book_of, by_pair, not_before, role_of
+from assay.gold.votes import (
+    EDITED,
+    RULING,
+    WITHDRAWN,
+    Pair,
+    book_of,
+    by_pair,
+    not_before,
+    role_of,
+    time_of,
+)
 from assay.judging.votes import too_long
 
 NOTHING = "Nothing was changed."
@@ -211,7 +221,9 @@ class _VoteBox:
         before = self.holds.get(seat)
         if not ballot_vote.ballot.at and not ballot_vote.ballot.id:
             vote = _timed_after(vote, self._earlier.get((vote.query_id, vote.doc_id), ()))
-        if before is not None and vote.at < before.at:  # their judge has changed it since
+        if before is not None and time_of(vote.at) < time_of(
+            before.at
+        ):  # their judge has changed it since
             self.already += 1
             self.outdated += 1
             return

@@ -20,7 +20,19 @@ from assay.core.errors import AssayError
 from assay.core.files import stamp_of
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.gold.acts import BEGIN, BOOTSTRAP, DISMISS, EDIT, PUBLISH, REJECT, SUGGEST, UNDO, Act
+from assay.gold.acts import (
+    APPROVE,
+    BEGIN,
+    BOOTSTRAP,
+    CORRECT,
+    DISMISS,
+    EDIT,
+    PUBLISH,
+    REJECT,
+    SUGGEST,
+    UNDO,
+    Act,
+)
 from assay.gold.log import Log, open_log
 from assay.gold.projection import as_logged, row_of
 from assay.gold.rows import RowAct, RowChange, content_of, is_rows
@@ -29,6 +41,9 @@ from assay.law.queries import row_key
 ReviewState = Literal["pending_review", "approved", "rejected", "published"]
 ReviewKind = Literal["gold_row", "judgment"]
 REVIEW_STATES: tuple[ReviewState, ...] = ("pending_review", "approved", "rejected", "published")
+# the acts that decide on a row, and on a suggestion; other acts on them decide nothing
+ROW_DECISIONS = (APPROVE, CORRECT, REJECT, PUBLISH, UNDO, EDIT)
+SUGGESTION_DECISIONS = (APPROVE, REJECT, DISMISS)
 BY_HAND = "source=chair was set in the file by hand"
 
 
@@ -149,29 +164,31 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
     act = deciding_act(log, row.id) or heads[-1]
     after = log.rows.projected(key)
     if act.action == EDIT or after is None or row_of(after).source == "bootstrap":
-        at = act.moment if act.action == EDIT else _changed(dataset)
+        at = act.time if act.action == EDIT else _changed(dataset)
         return msgspec.structs.replace(
             item, state="approved", decided_by="file", decided_at=at, reason=BY_HAND, act=act.id
         )
+    if act.action not in (*ROW_DECISIONS, BEGIN, BOOTSTRAP):
+        return msgspec.structs.replace(item, reason=f"changed by an unknown act: {act.action}")
     return _decided(item, log, act, "published" if act.action == PUBLISH else "approved")
 
 
 def deciding_act(log: Log, row: str) -> Act | None:
     """The last act that decided on a row. An act on one of its documents does not, nor does an edit
-    by hand that leaves the source of the row as it is."""
+    by hand that leaves the source of the row as it is, nor an act that this version does not
+    know."""
     for entry in reversed(log.rows.history.get((row, ""), [])):
         act, change = log.acts[entry.act], entry.change
         before, after = (row_of(s).source if s else "" for s in (change.before, change.after))
-        is_made = act.action in (BEGIN, BOOTSTRAP)
         is_other_edit = act.action == EDIT and before == after
-        if "doc" not in act.subject and not is_made and not is_other_edit:
+        if act.action in ROW_DECISIONS and "doc" not in act.subject and not is_other_edit:
             return act
     return None
 
 
 def _item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem:
     entries = log.rows.history.get((row.id, ""), ())
-    first = log.acts[entries[0].act].moment if entries else _changed(dataset)
+    first = log.acts[entries[0].act].time if entries else _changed(dataset)
     return ReviewItem(
         id=row_item_id(gold, row.id),
         gold=gold,
@@ -195,7 +212,7 @@ def _decided(item: ReviewItem, log: Log, act: Act, state: ReviewState) -> Review
         item,
         state=state,
         decided_by=log.who(act),
-        decided_at=act.moment,
+        decided_at=act.time,
         reason=act.rationale,
         act=act.id,
     )
@@ -230,7 +247,7 @@ def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> I
             kind="judgment",
             ref=act.subject["query"],
             query=query.text,
-            created_at=act.moment,
+            created_at=act.time,
             corpus=query.corpus,
             practice_area=query.topic,
             doc_ids=(act.subject["doc"],),
@@ -251,7 +268,7 @@ def decisions_on(log: Log) -> dict[str, list[Act]]:
     """The acts that decide on each suggestion, without those that were undone."""
     decided: dict[str, list[Act]] = {}
     for act in log.acts.values():
-        for id in act.supersedes if act.action not in (SUGGEST, UNDO) else ():
+        for id in act.supersedes if act.action in SUGGESTION_DECISIONS else ():
             if id in log.acts and log.acts[id].action == SUGGEST:
                 decided.setdefault(id, []).append(act)
     undoing = [act for act in log.acts.values() if act.action == UNDO]

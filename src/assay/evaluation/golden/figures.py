@@ -54,6 +54,16 @@ MEANS = ("mrr_at_k", "recall_at_k", *UNBOUNDED)
 TOP1 = {"min_top1_score": 0, "median_top1_score": 50, "p90_top1_score": 90, "max_top1_score": 100}
 LATENCY = {"p50_latency_ms": 50, "p95_latency_ms": 95}
 FIGURES = ("total", "n_failed", *RATES, *MEANS, *TOP1, *LATENCY)  # every measure, by name
+LOWER_IS_BETTER = (
+    "n_failed",
+    "confusion_rate",
+    "negative_violation_rate",
+    "negative_in_top_k_rate",
+    "false_abstention_rate",
+    "wrong_version_rate",
+    "avg_latency_ms",
+    *LATENCY,
+)
 
 SLICES: dict[str, Callable[[Outcome], str]] = {
     "category": lambda o: o.query.category,

@@ -26,7 +26,7 @@ from assay.formats.ballots import Ballot
 from assay.gold.acts import new_id
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import people_files
-from assay.gold.votes import WITHDRAWN, Pair, VoteBook
+from assay.gold.votes import WITHDRAWN, Pair, VoteBook, time_of
 from assay.judging import rubrics
 from assay.judging.labels import Policy, policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
@@ -228,7 +228,7 @@ def write_vote(
             if seen_version is not None:
                 _refuse_changed(vote, seen_version, before)
             _refuse_unfit(session, vote)
-        is_late = any(vote.at < earlier.at for earlier in before)  # times compare as text
+        is_late = any(time_of(vote.at) < time_of(earlier.at) for earlier in before)
         replaced = "" if is_late else " ".join(earlier.id for earlier in before)
         saved = msgspec.structs.replace(vote, supersedes=replaced)
         # another process may have written the first votes since this session was opened

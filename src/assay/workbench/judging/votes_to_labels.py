@@ -188,7 +188,7 @@ def write_votes_and_labels(
         log.mark_matching(file)
         return labelled
     # somebody edited the file meanwhile
-    return write_votes_and_labels(read_voted_set(voted.dataset))
+    return write_votes_and_labels(read_voted_set(voted.dataset), by=by)
 
 
 def _acts_before(voted: VotedSet) -> list[Act]:

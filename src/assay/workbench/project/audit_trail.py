@@ -25,7 +25,7 @@ __all__ = ["AuditEntry", "note", "trail"]
 AUDIT_ACTIONS = {
     acts.RULE: "gold.ruled",
     acts.APPROVE: "review.approved",
-    acts.CORRECT: "review.approved",
+    acts.CORRECT: "review.corrected",
     acts.REJECT: "review.rejected",
     acts.PUBLISH: "review.published",
     acts.UNDO: "review.pending_review",
@@ -85,15 +85,15 @@ def entries_of(name: str, dataset: Path) -> Iterator[AuditEntry]:
     except (AssayError, OSError):
         return
     with log.reading:
-        acts = [act for act in log.acts.values() if act.action in AUDIT_ACTIONS]
-    for act in sorted(acts, key=lambda act: (act.moment, act.id), reverse=True):
+        shown = [act for act in log.acts.values() if act.action in AUDIT_ACTIONS]
+    for act in sorted(shown, key=lambda act: (act.time, act.id), reverse=True):
         yield from _entries(name, log, act)
 
 
 def _entries(name: str, log: Log, act: Act) -> Iterator[AuditEntry]:
     """The entries of one act: one for each row or dismissed suggestion, else one."""
     common: dict[str, Any] = {
-        "at": act.moment,
+        "at": act.time,
         "by": log.who(act),
         "action": AUDIT_ACTIONS[act.action],
         "reason": act.rationale,

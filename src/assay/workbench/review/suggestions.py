@@ -141,7 +141,7 @@ def queue_pairs(
     before = service.clock()
     named = [(pair.query_id, pair.doc_id) for pair in pairs]
     made = _append_suggestions(service, gold, named, None, rationales, source)
-    return sum(act.moment >= before for act in made)
+    return sum(act.time >= before for act in made)
 
 
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
