@@ -5,9 +5,12 @@ A format is one module: for gold sets with `read_gold` and `write_gold`, for run
 (and `scan_run`, where a large one can be read block by block) and `write_run`, or with all of them.
 To add one, write the module and give it a row in GOLD_FORMATS or RUN_FORMATS, and one for each of
 its endings in GOLD_ENDINGS or RUN_ENDINGS; a run format that can be written joins WRITTEN_RUNS, and
-the help of `assay score --run`, `assay gold pool --run`, `assay export` and docs/formats.md name
-it. In another package it is an entry point in the group `assay.formats`, and the module names its
-endings in `SUFFIXES`, as in `(".court",)`; such a format can be read, not written.
+the help of `assay score --run` (cli/score.py), `assay gold pool --run` (cli/gold.py), `assay
+export` (cli/results.py) and docs/formats.md name it. An ending that is here can no longer be that
+of a format in another package. A CSV of queries, documents and grades is read with
+`csv_gold.table_rows`, any other with `head_of` and `rows_of` of `ballots`. In another package it is
+an entry point in the group `assay.formats`, and the module names its endings in `SUFFIXES`, as in
+`(".court",)`; such a format can be read, not written.
 
 The ending of a file decides. Only where two formats share one, as they do `.json`, is the file
 looked into, in `detect_gold` and `detect_run`."""

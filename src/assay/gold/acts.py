@@ -1,4 +1,4 @@
-"""Acts: the lines of a log. What each action is called, and votes as acts and back."""
+"""The acts that a log can hold, one a line: their names and fields, and votes as acts and back."""
 
 from __future__ import annotations
 
@@ -28,18 +28,41 @@ FORMAT = 1  # of the log; a change that older versions cannot read raises it
 # an id that a client makes for its act: the same act, sent again, changes nothing
 ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]
 
-# The actions. An act with another action is kept, and its rows and votes count. The audit trail
-# shows those in AUDIT_ACTIONS (workbench/project/audit_trail.py), whose value is the key of the
-# sentence "did VALUE" in reports/words. VOTE and the actions in ACTION_OF_SOURCE are themselves
-# votes (`_is_vote`); an act with any other action holds its votes in `votes`.
-BEGIN, VOTE, WITHDRAW, RULE = "begin", "vote", "withdraw", "rule"
-APPROVE, CORRECT, REJECT, UNDO = "approve", "correct", "reject", "undo"
-SUGGEST, DISMISS, PUBLISH = "suggest", "dismiss", "publish"
-FLAG, UNFLAG = "flag", "unflag"
-BOOTSTRAP, LABEL, PROJECT, EDIT = "bootstrap", "label", "project", "edit"
-ADD_QUERY, EDIT_ISSUE = "add_query", "edit_issue"
-ADD_DOCUMENT, ASK_SECOND = "add_document", "ask_second"
-NOTE, ASSIGN = "note", "assign"
+# The actions. To add one, give it a line here and:
+# - a function that appends it, such as `assign_pairs` in workbench/judging/set_edits.py, the struct
+#   of what a page sends (`Assignment`) and a route (web/judge_pages.py);
+# - the audit trail: AUDIT_ACTIONS in workbench/project/audit_trail.py, and the sentence "did VALUE"
+#   in reports/words/*.toml;
+# - if it decides on a row or a suggestion: ROW_DECISIONS or SUGGESTION_DECISIONS in
+#   review/queue.py, and DECISIONS in review/decisions.py if it can be undone (UNDO names the acts
+#   that it undoes in `supersedes`);
+# - if it is itself a vote: ACTION_OF_SOURCE below; any other act holds its votes in `votes`;
+# - `export_votes` in workbench/review/rebuild.py, if it has nothing but votes to export;
+# - docs/judging/log.md.
+# An act with an action that is not here is kept: its rows and votes count, and it decides nothing.
+BEGIN = "begin"  # a log begins, with the rows or labels that the set has
+VOTE = "vote"  # a judge grades a document for a query
+WITHDRAW = "withdraw"  # a judge takes a vote back
+RULE = "rule"  # a chair decides on a pair on which judges disagree
+APPROVE = "approve"  # a chair approves rows, or accepts a suggestion
+CORRECT = "correct"  # a chair changes a row and approves it
+REJECT = "reject"  # a chair removes rows, or declines a suggestion
+UNDO = "undo"  # the decisions that it supersedes no longer hold
+SUGGEST = "suggest"  # an agent suggests a grade
+DISMISS = "dismiss"  # suggestions leave the queue, undecided
+PUBLISH = "publish"  # a committed baseline was scored on these rows
+FLAG = "flag"  # a judge marks a query as unfit
+UNFLAG = "unflag"  # the mark is removed
+BOOTSTRAP = "bootstrap"  # rows are made from search logs
+LABEL = "label"  # the labels are computed from the votes
+PROJECT = "project"  # the gold file is written again from the log
+EDIT = "edit"  # somebody edited the gold file by hand
+ADD_QUERY = "add_query"  # a query joins the set
+EDIT_ISSUE = "edit_issue"  # a chair changes an issue of the taxonomy
+ADD_DOCUMENT = "add_document"  # a judge adds a document to judge
+ASK_SECOND = "ask_second"  # a second judge is asked for pairs that one has judged
+NOTE = "note"  # a chair's note on a query, for its judges
+ASSIGN = "assign"  # pairs of the pool are dealt to judges
 
 
 class CastVote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

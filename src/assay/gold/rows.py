@@ -32,8 +32,10 @@ State = str | None  # of a row: its line; of a label: a digest of it. None where
 
 
 class RowChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A row before and after an act. `number`, `above` and `below` say where a line was that left
-    the file, and `unended` that it had no line end, so that it can come back as it was."""
+    """A row before and after an act: a row of a gold-set.jsonl, or with `doc` the label of a
+    document, and then `row` is the id of its query. `number`, `above` and `below` say where a line
+    was that left the file, and `unended` that it had no line end, so that it can come back as it
+    was."""
 
     row: str
     doc: str = ""

@@ -16,7 +16,9 @@ from assay.core.errors import InputError
 from assay.core.types import Vote, VoteKind
 from assay.gold.people import IMPORTED
 
-RULING = "adjudication"  # the source of a ruling
+# The sources of votes, as files have them. A ruling is a vote too: its act is `rule` by a `chair`,
+# and under the policy `adjudicated` it decides.
+RULING = "adjudication"
 SAMPLE = "sample"  # of a spot check
 WITHDRAWN = "withdrawn"  # takes back the vote that it supersedes, and puts nothing there
 EDITED = "edited by hand"  # a label that somebody changed in the gold file itself

@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # the names of figures are known without the reader of citati
 
 Rate = tuple[Callable[["Outcome"], bool], Callable[["Outcome"], bool]]
 
+# To add a figure: its row in RATES, or its name in MEANS and its value in `summarize`; its names in
+# reports/words/*.toml, its place in RATES of reports/view.py, and docs/golden.md. Where a
+# lower value is better, LOWER_IS_BETTER: gates then refuse a limit on its fall.
 # name: (the questions it is over, which of them count)
 RATES: dict[str, Rate] = {
     "pass_rate_total": (lambda o: True, lambda o: o.passed),

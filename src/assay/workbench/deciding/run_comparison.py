@@ -1,8 +1,11 @@
 """Comparing two runs, or a run with its baseline: whether the second is better, by how much,
 whether it may ship, which queries changed, and which documents to judge next to settle it.
 
-To add a column to the page: its value in a struct here, its cell in `web/templates/compare.html`,
-and its heading in `reports/words/pages/decide.*.toml`, in each language."""
+To add a column to one of the four tables of the page: its value in the struct of the table, its
+cell in `web/templates/compare.html`, and its heading in `reports/words/pages/decide.*.toml`, in
+each language. The structs are `SliceChange` (where it changed), `QueryChange` (queries lost and
+won), `Difference` in `evaluation/comparison.py` (every measure) and `Check` in `core/results.py`
+(the gates, drawn in `_decide.html`)."""
 
 from __future__ import annotations
 
