@@ -21,7 +21,7 @@ from assay.corpus.importers import annual_report
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.evaluation.golden.expectations import check_expectations
 from assay.formats import read_gold
-from assay.gold.votes import SAMPLE
+from assay.gold.votes import SPOT_CHECK
 from assay.judging.labels import compute_labels, read_policy
 from assay.judging.votes import read_votes
 from assay.law.matching import KnownDocument, known_document, place_of
@@ -205,7 +205,7 @@ def test_the_dataset_of_opinions_is_what_its_votes_say() -> None:
     once = {query_id for (query_id, _), count in readers.items() if count != 2}
     assert once == {"q035"}  # judged further by one reader, to have ten relevant opinions
     assert {vote.kind for vote in votes} == {"machine"}
-    assert all(len(vote.rationale.split()) >= 3 for vote in votes if vote.source != SAMPLE)
+    assert all(len(vote.rationale.split()) >= 3 for vote in votes if vote.source != SPOT_CHECK)
     computed = compute_labels(votes, read_policy(OPINIONS))
     held = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
     assert held == {pair: label.grade for pair, label in computed.items()}

@@ -17,7 +17,7 @@ from assay.core.results import GradedEntry
 from assay.evaluation.measures import MEASURES, parse_measure
 from assay.evaluation.unjudged.relevance_model import relevance_chances
 from assay.evaluation.unjudged.verdict_stability import (
-    FEWEST,
+    MIN_JUDGED_HITS,
     chance_above,
     hit_table,
     impute,
@@ -226,7 +226,7 @@ def test_where_a_decision_stands_is_told_by_the_draws(second: Any, threshold: fl
     ]
     judged = sum(doc in GRADES for docs in inside for doc in docs)
     unjudged = sum(doc not in GRADES for docs in inside for doc in docs)
-    assert stand.first == min(max(FEWEST - judged, 0), unjudged)
+    assert stand.first == min(max(MIN_JUDGED_HITS - judged, 0), unjudged)
     decision = next_to_judge(FIRST, second, measure="nDCG@3", threshold=threshold, level=0.9)
     assert (decision.expected, decision.deviation, decision.confidence, decision.first) == (
         stand.expected, stand.deviation, stand.confidence, stand.first)  # fmt: skip
@@ -288,4 +288,4 @@ def test_a_few_are_judged_before_anything_is_believed() -> None:
     stand = decision_state(
         results("xaybzzz", grades={"a": 2, "b": 1}), measure="P@4", threshold=0.1
     )
-    assert stand.first == min(FEWEST - 2, 2)
+    assert stand.first == min(MIN_JUDGED_HITS - 2, 2)

@@ -15,7 +15,7 @@ import pytest
 from assay.core.types import Document
 from assay.formats.ballots import read_ballots
 from assay.formats.spreadsheet import guard_cell, unguard_cell
-from assay.judging.passages import LONGEST, MOST, passages
+from assay.judging.passages import MAX_PASSAGES, PASSAGE_WORDS, passages
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.judging.rubrics import Grade, Rubric
 from assay.reports.html import HERE
@@ -271,8 +271,8 @@ def test_passages_are_short_few_and_in_the_order_of_the_document() -> None:
     filler = "This sentence says nothing at all about it. " * 40
     text = f"{filler}Tickets are gifts. {filler}The limit is low. {filler}Gifts, tickets, limit! "
     found = passages("gift limit for tickets", Document(id="d", text=text * 3))
-    assert 2 <= len(found.texts) <= MOST
-    assert all(len(passage.split()) <= LONGEST for passage in found.texts)
+    assert 2 <= len(found.texts) <= MAX_PASSAGES
+    assert all(len(passage.split()) <= PASSAGE_WORDS for passage in found.texts)
     assert found.texts[0].startswith(("Gifts, tickets, limit!", "Tickets are gifts."))
     assert found.words == ("gifts", "limit", "tickets")
 
@@ -307,7 +307,7 @@ def test_hebrew_and_finnish_words_are_found_in_their_forms() -> None:
 
 def test_a_text_without_the_words_gives_its_beginning() -> None:
     found = passages("zebra", Document(id="d", text="Nothing here. " * 100))
-    assert [len(passage.split()) for passage in found.texts] == [LONGEST]
+    assert [len(passage.split()) for passage in found.texts] == [PASSAGE_WORDS]
     assert passages("zebra", Document(id="d", text="")).texts == ()
 
 

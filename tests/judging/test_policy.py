@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.gold.people import IMPORTED
-from assay.gold.votes import EDITED, RULING, SAMPLE
+from assay.gold.votes import EDITED, RULING, SPOT_CHECK
 from assay.judging.labels import (
     Policy,
     compute_labels,
@@ -234,8 +234,8 @@ def test_who_stands_behind_a_label() -> None:
     first = vote("a", rationale=" so ", rubric="r@1", source="gold next")
     second = vote("b", judge="bea", at=later, rationale="so", rubric="r@2")
     assert behind(second, first) == ("ada, bea", "so", "gold next", "r@2", later)
-    third = vote("c", judge="cy", rationale="also", source=SAMPLE + "x")
-    assert behind(first, third)[:3] == ("ada, cy", "so · also", f"gold next, {SAMPLE}x")
+    third = vote("c", judge="cy", rationale="also", source=SPOT_CHECK + "x")
+    assert behind(first, third)[:3] == ("ada, cy", "so · also", f"gold next, {SPOT_CHECK}x")
     unnamed = vote("u", judge=IMPORTED, source=IMPORTED)
     assert behind(unnamed)[:3] == ("", "", "")
     machine = compute_labels([vote("m", kind="machine")], Policy(counts=("machine",)))["q", "d"]

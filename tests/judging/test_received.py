@@ -13,10 +13,10 @@ from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, judgment_frame
 from assay.formats.ballots import Ballot, BallotProblem, Ballots
 from assay.gold.people import IMPORTED
-from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, current_votes, not_before
+from assay.gold.votes import RULING, SPOT_CHECK, WITHDRAWN, current_votes, not_before
 from assay.judging.received import (
-    NOTHING,
-    SHOWN,
+    NAMED_ROWS,
+    UNCHANGED,
     MergeDefaults,
     MergedVotes,
     VoteLimits,
@@ -52,37 +52,37 @@ def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"judge": ""}, {}, "the row names no judge", "Give --judge NAME."),
     ({"kind": "human"}, {"said": {"kind": "machine"}},
-     "the file has ada as human, but --kind is machine", NOTHING),
+     "the file has ada as human, but --kind is machine", UNCHANGED),
     ({"source": RULING}, {}, "the row is a ruling, which `gold merge` does not import",
-     f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
+     f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {UNCHANGED}"),
     ({"query_id": "z"}, {}, "the gold set 'g' has no query 'z'",
-     f"Check that this is the set that was judged. {NOTHING}"),
-    ({"grade": 3}, {}, "grade 3 of d on query q is not on the scale, which is 0 to 2", NOTHING),
+     f"Check that this is the set that was judged. {UNCHANGED}"),
+    ({"grade": 3}, {}, "grade 3 of d on query q is not on the scale, which is 0 to 2", UNCHANGED),
     ({"grade": 1}, {"grades": {0, 2, 5}},
-     "grade 1 of d on query q is not on the scale, which is 0, 2, 5", NOTHING),
+     "grade 1 of d on query q is not on the scale, which is 0, 2, 5", UNCHANGED),
     ({}, {"asked": {("q", "e")}}, "'d' on query 'q' was not assigned to anyone",
-     f"Add --unasked to import it anyway. {NOTHING}"),
+     f"Add --unasked to import it anyway. {UNCHANGED}"),
     ({}, {"documents": {"e"}}, "the corpus has no document 'd'",
-     f"Check that this is the corpus that was judged. {NOTHING}"),
+     f"Check that this is the corpus that was judged. {UNCHANGED}"),
     ({"rationale": ""}, {"said": {"source": RULING}}, "the ruling has no rationale",
-     f"Explain why this grade is right. {NOTHING}"),
+     f"Explain why this grade is right. {UNCHANGED}"),
     ({"rationale": ""}, {"needs_rationale": True},
      "d on query q has no rationale, and the rubric requires one",
-     f"Ask the judge to write it. {NOTHING}"),
+     f"Ask the judge to write it. {UNCHANGED}"),
     ({"rationale": "x" * (LONGEST_REASON + 1)}, {},
      f"the reason for d on query q has {LONGEST_REASON + 1:,} characters, and at most "
-     f"{LONGEST_REASON:,} are kept", f"Ask the judge to shorten it. {NOTHING}"),
+     f"{LONGEST_REASON:,} are kept", f"Ask the judge to shorten it. {UNCHANGED}"),
     ({"at": "soon"}, {}, "'soon' is not a date or time",
-     f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}"),
+     f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {UNCHANGED}"),
     ({"at": "2026-06-02T12:00:01+00:00"}, {},
      "the vote has a date in the future, 2026-06-02T12:00:01+00:00",
-     f"Check the clock of the judge's computer. {NOTHING}"),
+     f"Check the clock of the judge's computer. {UNCHANGED}"),
     ({"kind": "machine"}, {"votes": [vote("a", doc_id="e")]},
      "ada has voted as human before; this vote is machine",
-     f"Use --kind human, or give the other judge another name. {NOTHING}"),
+     f"Use --kind human, or give the other judge another name. {UNCHANGED}"),
     ({"id": "a", "grade": 2, "at": AT}, {"votes": [vote("a", rationale="so")]},
      "the vote 'a' of ada on 'd' for query 'q' is in the log with different content",
-     f"Votes never change. Give a new vote a new id, or none. {NOTHING}"),
+     f"Votes never change. Give a new vote a new id, or none. {UNCHANGED}"),
 ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_a_ballot_that_is_refused(
         ({"judge": ""}, {"said": {"judge": "ada"}}),
         ({"kind": "machine"}, {"said": {"kind": "machine"}}),
         ({"source": RULING, "id": "x"}, {}),
-        ({"source": RULING}, {"said": {"source": SAMPLE}}),
+        ({"source": RULING}, {"said": {"source": SPOT_CHECK}}),
         ({"grade": None}, {"needs_rationale": True}),
         ({"grade": 7}, {"grades": None}),
         ({}, {"asked": {("q", "d")}}),
@@ -125,25 +125,29 @@ def test_the_ballot_beside_it_is_taken(row: dict[str, Any], more: dict[str, Any]
     assert (len(found.new), found.already, found.outdated, found.left_out) == (1, 0, 0, [])
 
 
-@pytest.mark.parametrize("bad", [1, 2, SHOWN, SHOWN + 1, SHOWN + 3])
+@pytest.mark.parametrize("bad", [1, 2, NAMED_ROWS, NAMED_ROWS + 1, NAMED_ROWS + 3])
 @pytest.mark.parametrize("good", [0, 1, 2])
 def test_what_cannot_be_taken_is_told_at_once(bad: int, good: int) -> None:
     """Ten rows by name, how many more there are, and what --partial would take."""
-    assert SHOWN == 10
+    assert NAMED_ROWS == 10
     wrong = [ballot(where=f"f:{n}", query_id=f"z{n}") for n in range(bad)]
     right = [ballot(where=f"f:9{n}", doc_id=f"d{n}") for n in range(good)]
     with pytest.raises(InputError) as error:
         taken(*wrong, *right)
     first, *lines = error.value.message.splitlines()
     assert first == "the gold set 'g' has no query 'z0'"
-    named = [f"  f:{n}: the gold set 'g' has no query 'z{n}'" for n in range(1, min(bad, SHOWN))]
-    assert lines == named + ([f"  and {bad - SHOWN} more"] if bad > SHOWN else [])
+    named = [
+        f"  f:{n}: the gold set 'g' has no query 'z{n}'" for n in range(1, min(bad, NAMED_ROWS))
+    ]
+    assert lines == named + ([f"  and {bad - NAMED_ROWS} more"] if bad > NAMED_ROWS else [])
     rest = {
         0: "",
         1: " --partial imports the other 1 row.",
         2: " --partial imports the other 2 rows.",
     }
-    assert error.value.hint == f"Check that this is the set that was judged. {NOTHING}{rest[good]}"
+    assert (
+        error.value.hint == f"Check that this is the set that was judged. {UNCHANGED}{rest[good]}"
+    )
     part = taken(*wrong, *right, partial=True)
     assert (len(part.new), len(part.left_out)) == (good, bad)
 
@@ -154,7 +158,7 @@ def test_of_two_rows_on_one_pair_neither_is_taken() -> None:
         taken(*rows)
     assert error.value.message == "ada has already voted on 'd' for query 'q', in line 2"
     assert error.value.where == "f:7"
-    assert error.value.hint.startswith(f"Keep one of the two. {NOTHING}")
+    assert error.value.hint.startswith(f"Keep one of the two. {UNCHANGED}")
     part = taken(*rows, partial=True)
     assert [each.doc_id for each in part.new] == ["e"]
     assert part.left_out[0].where == "f:7"
@@ -200,7 +204,7 @@ def test_a_ballot_becomes_a_vote_with_all_that_it_says() -> None:
     assert (kept.id, kept.rubric, kept.at) == ("x", "", "")
     assert taken(ballot(), has_rationales=False).new[0].source == IMPORTED
     assert taken(ballot(source="s"), has_rationales=False).new[0].source == "s"
-    assert taken(ballot(source="s"), said={"source": SAMPLE}).new[0].source == SAMPLE
+    assert taken(ballot(source="s"), said={"source": SPOT_CHECK}).new[0].source == SPOT_CHECK
     assert taken(ballot(), said={"kind": "machine"}).new[0].kind == "machine"
 
 
@@ -235,7 +239,7 @@ def test_moments_are_in_utc(at: str, moment: str) -> None:
         ({"rationale": "", "document": "x"}, {}, False),
         ({"rationale": "", "rubric": "r@1"}, {"rubric": "r@2"}, True),
         ({"rationale": "", "rubric": "r@1"}, {"rubric": "r@1"}, False),
-        ({"rationale": "", "source": SAMPLE}, {}, True),  # another role
+        ({"rationale": "", "source": SPOT_CHECK}, {}, True),  # another role
     ],
 )
 def test_what_says_nothing_new(row: dict[str, Any], there: dict[str, Any], new: bool) -> None:

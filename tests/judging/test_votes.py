@@ -10,7 +10,14 @@ import pytest
 
 from assay.core.types import Document, GoldSet, Query, Vote, judgment_frame
 from assay.gold.people import IMPORTED
-from assay.gold.votes import RULING, SAMPLE, WITHDRAWN, book_of, contradicts_itself, current_votes
+from assay.gold.votes import (
+    RULING,
+    SPOT_CHECK,
+    WITHDRAWN,
+    book_of,
+    contradicts_itself,
+    current_votes,
+)
 from assay.judging.votes import document_fingerprint, is_reason, stale, stale_in, votes_of_labels
 from kit.votes import VOTED_AT as AT
 from kit.votes import vote
@@ -35,7 +42,7 @@ def test_votes_of_two_copies_both_hold_and_contradict_each_other() -> None:
     assert contradicts_itself([one, other])
     assert not contradicts_itself([one, vote("same", at="2026-01-03")])
     assert not contradicts_itself([one, vote("ben", judge="ben", grade=2)])
-    assert not contradicts_itself([one, vote("spot", grade=2, source=SAMPLE)])
+    assert not contradicts_itself([one, vote("spot", grade=2, source=SPOT_CHECK)])
     assert not contradicts_itself([one, vote("ruling", grade=2, source=RULING)])
     two = [vote(judge, judge=judge, grade=n, source=RULING) for n, judge in enumerate("ab")]
     assert contradicts_itself(two)
@@ -45,7 +52,7 @@ def test_rulings_and_spot_checks_stand_beside_votes() -> None:
     votes = [
         vote("a"),
         vote("c", source=RULING, grade=2),
-        vote("d", source=SAMPLE, grade=0),
+        vote("d", source=SPOT_CHECK, grade=0),
         vote("e", judge="ben", grade=2),
     ]
     assert _holding(*votes) == ["a", "c", "d", "e"]

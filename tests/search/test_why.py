@@ -209,7 +209,7 @@ def test_a_passage_ends_with_its_sentence_where_that_is_near() -> None:
     sentence = "a" * 290 + " b. "
     assert snippets.shortened(sentence + "c" * 300) == sentence.strip() + " …"
     assert snippets.shortened("word " * 100).endswith("word …")
-    assert len(snippets.shortened("word " * 100)) <= snippets.LONGEST + 2
+    assert len(snippets.shortened("word " * 100)) <= snippets.PASSAGE_CHARACTERS + 2
 
 
 def test_a_word_that_a_result_has_in_another_form_is_not_called_missing(home: Path) -> None:

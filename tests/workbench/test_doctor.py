@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.extras import SHOWN
+from assay.core.extras import SHOWN_EXTRAS
 from assay.workbench.project.service import open_service
 from assay.workbench.review.suggestions import suggest
 from kit.commands import Assay
@@ -23,7 +23,7 @@ def no_store(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_new_folder_is_well_and_stays_empty(assay_cli: Assay) -> None:
     done = assay_cli("doctor", "--json")
     assert (done.code, done.json["status"], done.json["store"]["note"]) == (0, "ok", "none yet")
-    assert set(done.json["extras"]) == {"status", *SHOWN}
+    assert set(done.json["extras"]) == {"status", *SHOWN_EXTRAS}
     assert list(Path().iterdir()) == []
     assert "none yet" in assay_cli("doctor").out
 

@@ -156,7 +156,7 @@ def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_pat
 def test_only_so_many_corpora_are_kept(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_corpora, "KEPT", 1)
+    monkeypatch.setattr(open_corpora, "MAX_OPEN_CORPORA", 1)
     service = Service(store=store, home=tmp_path)
     for name in ("one", "two"):
         import_rows(tmp_path, name, [{"id": name, "text": "a gift of tickets"}])

@@ -12,7 +12,7 @@ import pytest
 from assay.core.types import Vote
 from assay.gold.people import IMPORTED
 from assay.gold.rows import log_path
-from assay.gold.votes import RULING, SAMPLE, WITHDRAWN
+from assay.gold.votes import RULING, SPOT_CHECK, WITHDRAWN
 from assay.judging.labels import (
     Policy,
     compute_labelled_set,
@@ -20,11 +20,11 @@ from assay.judging.labels import (
     is_disputed,
     write_policy,
 )
-from assay.judging.pool import PEOPLE, pairs_to_judge, pool_path, read_pool
+from assay.judging.pool import PEOPLE_ONLY, pairs_to_judge, pool_path, read_pool
 from assay.judging.votes import read_votes
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.session import JudgingSession, open_session
-from assay.workbench.judging.vote_totals import SHARED, set_standing, vote_totals
+from assay.workbench.judging.vote_totals import MIN_SHARED_DOCUMENTS, set_standing, vote_totals
 from assay.workbench.judging.votes_to_labels import append_votes, write_labels
 from kit.sets import both, judged_set
 from kit.votes import unchecked_votes, vote, vote_on
@@ -62,7 +62,7 @@ def from_the_beginning(session: JudgingSession) -> tuple[object, ...]:
     return (
         {pair for pair, label in made.items() if pair[0] in ids and is_disputed(label)},
         unchecked_votes(votes),
-        {pair.key for pair in pairs_to_judge(pool, session.gold, votes, PEOPLE)},
+        {pair.key for pair in pairs_to_judge(pool, session.gold, votes, PEOPLE_ONLY)},
         rounded(agreed.weighted_kappa.value),
         agreed.pairs,
         len(compute_labelled_set(session.gold, votes, session.policy).changes),
@@ -76,7 +76,7 @@ def drawn(lot: random.Random, number: int, given: list[Vote]) -> Vote:
         "at": f"2026-05-01T00:{number // 60:02}:{number % 60:02}Z",
     }
     grade, judge = lot.choice((0, 1, 2, None)), lot.choice(JUDGES)
-    source = lot.choice(("", "", "", "", RULING, SAMPLE))
+    source = lot.choice(("", "", "", "", RULING, SPOT_CHECK))
     if given and lot.random() < 0.1:
         before = lot.choice(given)
         taken_back = {"grade": None, "supersedes": before.id, "source": WITHDRAWN}
@@ -183,7 +183,7 @@ def said(judge: str, doc: str, grade: int | None, **keys: str) -> Vote:
 def shared(one: str, other: str, agree: bool) -> list[Vote]:
     """Documents that two judges graded; where they agree, on nearly all."""
     votes = []
-    for n in range(SHARED):
+    for n in range(MIN_SHARED_DOCUMENTS):
         grade = n % 3
         second = grade if agree else (grade + 1 + n % 2) % 3
         votes += [said(one, f"s{n}", grade), said(other, f"s{n}", second)]
@@ -212,5 +212,5 @@ def test_a_judge_who_agrees_with_others_is_believed_on_the_rest() -> None:
     alone = said("ada", "a", 2)
     assert unchecked_votes([alone, *shared("ada", "ben", agree=True)]) == {}
     assert unchecked_votes([alone, *shared("ada", "ben", agree=False)]) == {"ada": {("q0", "a")}}
-    few = shared("ada", "ben", agree=True)[: 2 * SHARED - 2]
+    few = shared("ada", "ben", agree=True)[: 2 * MIN_SHARED_DOCUMENTS - 2]
     assert unchecked_votes([alone, *few]) == {"ada": {("q0", "a")}}

@@ -22,7 +22,7 @@ from assay.answers.mentions import (
     sentence_ends,
 )
 from assay.answers.readers import (
-    LONGEST,
+    MAX_ANSWER_CHARACTERS,
     MOST_CITED,
     MOST_GIVEN,
     MOST_PASSAGES,
@@ -83,8 +83,11 @@ def refuse_oversized(answer: Answer) -> None:
     """Refuse what is no answer, before time is spent on it."""
     passages = answer.passages or ()
     given = sum(len(one.text) for one in passages)
-    if len(answer.answer) > LONGEST:
-        what = f"its answer has {len(answer.answer):,} characters, and at most {LONGEST:,} are read"
+    if len(answer.answer) > MAX_ANSWER_CHARACTERS:
+        what = (
+            f"its answer has {len(answer.answer):,} characters, and at most "
+            f"{MAX_ANSWER_CHARACTERS:,} are read"
+        )
     elif given > MOST_GIVEN or len(passages) > MOST_PASSAGES:
         what = (
             f"it has {len(passages):,} passages with {given:,} characters, and at most "
@@ -429,7 +432,9 @@ class _AnswerCheck:
             scheme = msgspec.structs.replace(self.sources.scheme, language="")
             self._asked = [
                 (one, self.sources.target(one, CitationContext(given=self.given_laws)))
-                for one in parse(question[:LONGEST], first=self.language, scheme=scheme)
+                for one in parse(
+                    question[:MAX_ANSWER_CHARACTERS], first=self.language, scheme=scheme
+                )
             ]
         normals = {one.normal for one in mention.citations}
         for citation, asked in self._asked:
@@ -592,7 +597,7 @@ class _AnswerCheck:
 
     def _in_question(self, figure: Figure) -> bool:
         question = self.answer.question
-        return bool(question) and supports(values_in(question[:LONGEST]), figure)
+        return bool(question) and supports(values_in(question[:MAX_ANSWER_CHARACTERS]), figure)
 
     def _figure_texts(self, cited: list[ResolvedMention]) -> Iterator[str]:
         """The texts that a figure may stand in: the passages cited, those of the same document, and

@@ -22,7 +22,7 @@ from assay.core.files import decode, empty_file, iter_json_lines, read_bytes, re
 from assay.language.detect import language_code
 
 # taste: what is longer is no answer
-LONGEST = 50_000  # characters of an answer, some 20 pages
+MAX_ANSWER_CHARACTERS = 50_000  # characters of an answer, some 20 pages
 MOST_GIVEN = 2_000_000  # characters of all passages of one answer
 MOST_PASSAGES = 1_000  # of one answer
 MOST_CITED = 1_000  # signs of a citation in one answer

@@ -63,7 +63,7 @@ class NearestText(NamedTuple):
 
 
 _MARGIN = 12  # words that may be missing from a quotation or be put into it (taste)
-NOTHING = NearestText(0.0, "")
+NO_TEXT = NearestText(0.0, "")
 _MOST_COMPARED = 300  # words of a quotation: the comparison takes their square (taste)
 _COMPARED = 3  # texts with most words of a quotation; the others are not compared with it (taste)
 
@@ -86,21 +86,21 @@ def nearest_text(quote: str, texts: Iterable[tuple[str, str]]) -> NearestText:
     found = (
         _nearest_stretch(quoted, text)._replace(source=name) for text, name in ranked[:_COMPARED]
     )
-    return max(found, key=lambda one: one.share, default=NOTHING)
+    return max(found, key=lambda one: one.share, default=NO_TEXT)
 
 
 def _nearest_stretch(quoted: list[str], text: str) -> NearestText:
     """Find where most words of a quotation stand close together in a text, and compare there."""
     source, there, _ = _fold_words(text)
     if not quoted or not source:
-        return NOTHING
+        return NO_TEXT
     folded = [word.casefold() for word in quoted]
     begin = _densest_window(folded, there)
     window = there[begin : begin + len(folded) + _MARGIN + len(folded) // 2]
     matcher = SequenceMatcher(None, window, folded, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     if not blocks:
-        return NOTHING
+        return NO_TEXT
     share = sum(block.size for block in blocks) / len(folded)
     low, high = blocks[0].a - blocks[0].b, blocks[-1].a + blocks[-1].size
     low, high = max(0, low), high + len(folded) - blocks[-1].b - blocks[-1].size

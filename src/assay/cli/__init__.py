@@ -177,12 +177,15 @@ def main() -> None:
         _unexpected(error)
 
 
-LONGEST = 2_000  # characters of a line of an error: an id in it may be megabytes long; chosen
+MAX_ERROR_LINE = (
+    2_000  # characters of a line of an error: an id in it may be megabytes long; chosen
+)
 
 
 def _clipped(text: str) -> str:
     return "\n".join(
-        line if len(line) <= LONGEST else f"{line[:LONGEST]}…" for line in text.split("\n")
+        line if len(line) <= MAX_ERROR_LINE else f"{line[:MAX_ERROR_LINE]}…"
+        for line in text.split("\n")
     )
 
 

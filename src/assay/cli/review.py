@@ -334,7 +334,7 @@ def _show(figures: Backlog | None, external: dict[str, ExternalBacklog], *, json
 
 # ── `assay logs` ──────────────────────────────────────────────────────────────────────────────────
 
-LISTED = 50  # unresolved citations; taste
+LISTED_CITATIONS = 50  # unresolved citations; taste
 
 logs_app = typer.Typer(
     help="Search logs: import searches, feedback and decisions; delete old searches.",
@@ -430,9 +430,13 @@ def decisions(
         counts = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
     if json or counts.citations:
         columns = ("decision", "text", "reason")
-        emit(counts, lambda: listing.plain_table(counts.citations[:LISTED], columns), json=json)
-    if len(counts.citations) > LISTED and not json:
-        say(f"and {len(counts.citations) - LISTED} more: --json lists them all")
+        emit(
+            counts,
+            lambda: listing.plain_table(counts.citations[:LISTED_CITATIONS], columns),
+            json=json,
+        )
+    if len(counts.citations) > LISTED_CITATIONS and not json:
+        say(f"and {len(counts.citations) - LISTED_CITATIONS} more: --json lists them all")
     say(
         f"{counts.read} decisions, {counts.feedback} new signs of relevance, "
         f"{counts.unresolved} citations unresolved"

@@ -15,7 +15,7 @@ from assay.core.redaction import MASK, is_keywords, without_password
 SCHEMES = ("postgresql:", "postgres:", "postgresql+psycopg:")
 HINT = "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with @ / : ? # % in a password as %40."
 # what may be shown and kept; everything else may be a secret
-SHOWN = frozenset(
+SHOWN_PARAMETERS = frozenset(
     "user host hostaddr port dbname sslmode sslrootcert service application_name "
     "connect_timeout target_session_attrs".split()
 )
@@ -67,14 +67,16 @@ def without_secrets(address: str) -> str:
         found = address_parts(address)
     except AssayError:
         return "postgresql://…"
-    if found.keys() <= SHOWN:
+    if found.keys() <= SHOWN_PARAMETERS:
         return address
     user = quote(found.get("user", ""), safe="") + (f":{MASK}" if "password" in found else "")
     host, port = found.get("host", ""), found.get("port", "")
     plain = re.fullmatch(r"[\w.-]*", host) is not None and "," not in port
     place = f"{host}{f':{port}' if port else ''}" if plain else ""
     used = {"user", "dbname"} | ({"host", "port"} if plain else set())
-    rest = urlencode({key: found[key] for key in sorted(SHOWN & found.keys() - used)}, safe="/")
+    rest = urlencode(
+        {key: found[key] for key in sorted(SHOWN_PARAMETERS & found.keys() - used)}, safe="/"
+    )
     at = f"{user}@" if user else ""
     name = quote(found.get("dbname", ""), safe="")
     return f"postgresql://{at}{place}/{name}{f'?{rest}' if rest else ''}"

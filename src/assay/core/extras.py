@@ -60,7 +60,7 @@ EXTRAS: dict[str, dict[str, str]] = {
     "pyterrier": {"pyterrier": "pyterrier", "pandas": "pandas"},
     "st": {"sentence_transformers": "sentence-transformers"},
 }
-SHOWN = (
+SHOWN_EXTRAS = (
     "search",
     "store",
     "serve",

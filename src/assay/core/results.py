@@ -26,7 +26,7 @@ Interval = tuple[float, float]
 ROUNDING = 1e-9
 DECIMALS = 3  # of a figure, on every page and in every message (taste)
 MOST_DECIMALS = 9  # as exact as ROUNDING
-FEWEST = 10  # judged queries: with fewer an interval cannot be trusted (rule of thumb)
+MIN_QUERIES = 10  # judged queries: with fewer an interval cannot be trusted (rule of thumb)
 WIDE = 0.4  # of the scale of a measure: a wider interval says little (taste)
 
 

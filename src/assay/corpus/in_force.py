@@ -21,7 +21,7 @@ import polars as pl
 from assay.corpus.disk import Corpus, open_path
 from assay.law.versions import (
     IN_FORCE,
-    LONGEST,
+    MAX_STATUS_CHARACTERS,
     NOT_YET,
     SUPERSEDED,
     holds_on,
@@ -108,7 +108,11 @@ def provision_statuses(corpus: Corpus) -> ProvisionStatuses:
     keys = ("law_id", "law", "chapter", "schedule", "in_force", "status")
     metadata = [pl.col("metadata").str.json_path_match(f"$.{key}").alias(key) for key in keys]
     place = [pl.col(f"locator.{name}") for name in ("doc_id", "section", "moment")]
-    text = pl.when(pl.col("text").str.len_chars() <= LONGEST).then(pl.col("text")).otherwise(None)
+    text = (
+        pl.when(pl.col("text").str.len_chars() <= MAX_STATUS_CHARACTERS)
+        .then(pl.col("text"))
+        .otherwise(None)
+    )
     columns = ["valid_from", "valid_to", *metadata, *place, text.alias("said")]
     places: list[Hashable | None] = []
     laws: list[Hashable] = []

@@ -44,7 +44,7 @@ MAX_WORDS = 20_000  # of a document that are looked at
 MAX_SHINGLES = 1024  # of a document that count
 MIN_WORDS = 20  # a shorter text is like any other (taste)
 MIN_SHINGLES = MIN_WORDS - SHINGLE + 1
-SEED = 20240229  # any number, so that signatures are always the same
+SIGNATURE_SEED = 20240229  # any number, so that signatures are always the same
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Signature = np.ndarray[Any, np.dtype[np.uint32]]
@@ -324,7 +324,7 @@ def _candidates(matrix: Signature) -> set[tuple[int, int]]:
 
 
 def _signatures(corpus: Corpus) -> tuple[list[str], list[Signature]]:
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(SIGNATURE_SEED)
     factors = random.integers(1, 2**31, SIGNATURE, dtype=np.uint64) | np.uint64(1)
     shifts = random.integers(0, 2**31, SIGNATURE, dtype=np.uint64)
     ids = []

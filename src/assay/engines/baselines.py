@@ -16,7 +16,7 @@ from assay.language.analysis import analyzer
 from assay.language.detect import detect
 
 WORD = re.compile(r"\w+")
-SAMPLE = 20  # documents that tell the language where none says it; taste
+LANGUAGE_DOCUMENTS = 20  # documents that tell the language where none says it; taste
 
 
 class RandomEngine(SearchEngine):
@@ -82,7 +82,7 @@ class Bm25FormsEngine(Bm25Engine):
 
     def __init__(self, documents: Sequence[Document], *, k1: float = 1.2, b: float = 0.75) -> None:
         named = Counter(document.language for document in documents if document.language)
-        sample = " ".join(document.text[:2000] for document in documents[:SAMPLE])
+        sample = " ".join(document.text[:2000] for document in documents[:LANGUAGE_DOCUMENTS])
         language = named.most_common(1)[0][0] if named else detect(sample)
         self._analyzer = analyzer(language)
         super().__init__(documents, k1=k1, b=b)

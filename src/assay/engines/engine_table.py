@@ -2,7 +2,8 @@
 called.
 
 One key says the kind: `search_module` (or `module`), `engine`, `run`, `corpora`, or a key of
-`KINDS`, such as `http`. The other keys are those of every engine (`Common`) and those of the kind.
+`ENGINE_KINDS`, such as `http`. The other keys are those of every engine (`Common`) and those of the
+kind.
 Another package adds a kind with an entry point in `assay.engine_kinds`:
 
     [project.entry-points."assay.engine_kinds"]
@@ -29,7 +30,7 @@ from assay.core.types import JsonObject
 KEYS = "See docs/engines.md for the keys."
 # the values of a gold set's row that a request, a query or a parameter of an engine may name
 ROW = ("corpus", "practice_area", "language", "as_of", "filters")
-PLAIN = ("search_module", "module", "engine", "run")
+SIMPLE_KEYS = ("search_module", "module", "engine", "run")
 DEFAULT_TIMEOUT = 60.0  # seconds for one query (taste)
 MOST_AT_ONCE = 256  # calls of one engine; chosen: each has a thread and a connection
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
@@ -49,7 +50,9 @@ BUILT_IN: dict[str, str] = {
     "lancedb": "assay.engines.stores.deprecated:LANCE",
     "opensearch": "assay.engines.stores.opensearch:OPENSEARCH",
 }
-KINDS = plugins.PluginKind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)
+ENGINE_KINDS = plugins.PluginKind(
+    name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN
+)
 
 
 class EngineKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +76,11 @@ class EngineKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kind_names() -> list[str]:
-    return plugins.names(KINDS)
+    return plugins.names(ENGINE_KINDS)
 
 
 def kind_of(key: str) -> EngineKind:
-    kind = plugins.load(KINDS, key)
+    kind = plugins.load(ENGINE_KINDS, key)
     if not isinstance(kind, EngineKind):
         raise PluginError(f"the kind of engine {key!r} is not an EngineKind")
     return kind
@@ -212,7 +215,7 @@ def convert_table(
 
 def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path) -> EngineConfig:
     kinds = {key: kind_of(key) for key in kind_names() if key in table}
-    given = [key for key in PLAIN if key in table]
+    given = [key for key in SIMPLE_KEYS if key in table]
     if len(given) + len({id(kind) for kind in kinds.values()}) != 1:
         others = ("corpora", *kind_names())
         raise InputError(
@@ -243,7 +246,7 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
 
 def _suggest_key(table: Mapping[str, object], others: Sequence[str]) -> str:
     """A hint with the key that was probably meant by an unknown one."""
-    kinds = (*PLAIN, *others)
+    kinds = (*SIMPLE_KEYS, *others)
     for key in table:
         near = difflib.get_close_matches(key, kinds, n=1, cutoff=0.7)
         if near and key not in (*kinds, *Common.__struct_fields__):
@@ -408,7 +411,7 @@ def _routes(table: Mapping[str, object], where: str) -> dict[str, str]:
         raise InputError(
             'expected rows such as precedent_library = "ENGINE"', where=f"{where}.corpora"
         )
-    kinds = [key for key in (*PLAIN, *kind_names()) if key in table]
+    kinds = [key for key in (*SIMPLE_KEYS, *kind_names()) if key in table]
     if kinds:
         raise InputError(
             f"a table has corpora or {kinds[0]}, not both",

@@ -59,7 +59,7 @@ from assay.engines.http_table import (
 from assay.engines.mapping import fields_of, lists_in, number
 from assay.engines.secrets import SHORTEST, secret_names, values_of, with_secrets, without_secrets
 
-SHOWN = 300  # characters of what a server says of an error; taste
+ERROR_CHARACTERS = 300  # characters of what a server says of an error; taste
 # failures that may pass: RFC 9110, 6585 and 8470; 520 to 524 are Cloudflare's, 529 is a custom
 RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 
@@ -191,7 +191,7 @@ class HttpEngine(SearchEngine):
         could leave a part of one."""
         text = without_secrets(text, self._secrets)
         text = "".join(character if character.isprintable() else " " for character in text)
-        return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+        return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}…"
 
     def shown_headers(self) -> dict[str, str]:
         """The headers as they may be shown, with secrets by their names."""
@@ -506,7 +506,7 @@ HTTP = EngineKind(settings=HttpTable, make=HttpEngine, check=mistake, files=("ca
 
 
 MOST_BYTES = 64 * 2**20  # of an answer; chosen: more is no page of hits
-BLOCK = 65_536  # bytes read at a time (taste)
+BLOCK_BYTES = 65_536  # bytes read at a time (taste)
 PORTS = {"http": 80, "https": 443}  # RFC 9110
 STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
@@ -654,7 +654,7 @@ class _Reader:
         self._sock, self._connection = sock, connection
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Timed(self._sock, self._connection), BLOCK)
+        return io.BufferedReader(_Timed(self._sock, self._connection), BLOCK_BYTES)
 
 
 class _Connection(http.client.HTTPConnection):
@@ -691,7 +691,7 @@ def _headers(request: Request) -> dict[str, str]:
 def _body(answer: http.client.HTTPResponse) -> bytes:
     blocks, size = [], 0
     try:
-        while block := answer.read1(BLOCK):
+        while block := answer.read1(BLOCK_BYTES):
             blocks.append(block)
             size += len(block)
             if size > MOST_BYTES:

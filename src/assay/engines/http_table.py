@@ -35,7 +35,7 @@ SECRET_PARAM = re.compile(
 SECRET_IN_BODY = re.compile(r"(api|subscription|access|auth)[-_]?(key|token)|password")
 _PLAIN = re.compile(r"[!-~]*")  # characters of an address
 FORM = "application/x-www-form-urlencoded"
-SAMPLE = {
+SAMPLE_VALUES = {
     "query": 'a "query"',
     "top_k": 10,
     "corpus": "c",
@@ -234,7 +234,7 @@ def _address_mistakes(url: str) -> Iterator[tuple[str, str]]:
 
 
 def _body_mistakes(body: Template, parameters: Values) -> Iterator[tuple[str, str]]:
-    for values in (SAMPLE, {"query": "a", "top_k": 1}):  # a row may know nothing more
+    for values in (SAMPLE_VALUES, {"query": "a", "top_k": 1}):  # a row may know nothing more
         text = fill(body, {**parameters, **values}, "json")
         try:
             written = msgspec.json.decode(text)

@@ -33,7 +33,7 @@ from assay.search.profile import ROWS, read_alike
 CALIBRATION = "calibration.json"  # beside the index: what was fitted to the corpus
 QUESTIONS = "questions.jsonl"  # beside the index: the questions of a file
 SHIPS = "shipped"
-NONE = "none"
+NO_ENCODER = "none"
 # from this number of texts to encode, the index can first be searched by words (taste)
 AWAITED = 200
 Say = Callable[[str], None]
@@ -104,8 +104,8 @@ def index_corpus(
     tick: Tick = silent,
 ) -> Indexed:
     """Build the index of a corpus, or bring it up to date. `questions` is a file of questions that
-    were written for documents, SHIPS for those of the package alone, NONE for none, or empty for
-    the last choice."""
+    were written for documents, SHIPS for those of the package alone, NO_ENCODER for none, or empty
+    for the last choice."""
     require_extra("search", "the search engine")
     corpus = corpus_named(name, home)
     corpus.complete()
@@ -260,7 +260,7 @@ def _choose_questions(folder: Path, questions: str) -> None:
     if questions == SHIPS:
         kept.unlink(missing_ok=True)
         return
-    lines = read_written(Path(questions)) if questions != NONE else []
+    lines = read_written(Path(questions)) if questions != NO_ENCODER else []
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(kept, b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
 

@@ -23,8 +23,8 @@ TITLES = ("title", "name", "heading", "subject", "caption")
 TEXTS = ("text", "content", "body", "snippet", "summary", "abstract", "highlight")
 # taste: how much of an answer is looked at, and shown
 DEEPEST = 4  # levels of objects that are looked into
-LOOKED_AT = 20  # hits
-SHOWN = 60  # characters of an example
+HITS_READ = 20  # hits
+EXAMPLE_CHARACTERS = 60  # characters of an example
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +141,7 @@ def _step(name: str) -> str:
 
 def fields_of(items: Sequence[object]) -> list[Field]:
     """The values of the first hits. Each part is played by one of them at most."""
-    items = items[:LOOKED_AT]
+    items = items[:HITS_READ]
     if not items:
         return []
     values = {path: [find(path, item) for item in items] for path in _paths(items[0], "", 0)}
@@ -228,4 +228,4 @@ def _is_text(column: list[Any], by_name: bool) -> bool:
 
 def _shown_keys(value: object) -> str:
     text = " ".join(str(value).split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= EXAMPLE_CHARACTERS else f"{text[:EXAMPLE_CHARACTERS]}…"

@@ -377,7 +377,7 @@ def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k:
 
 # ── a corpus that Assay loaded ────────────────────────────────────────────────────────────────────
 
-BLOCK = 20_000  # documents in one list of a term (taste)
+BLOCK_DOCUMENTS = 20_000  # documents in one list of a term (taste)
 BEST = """
 SELECT held.row, sum(held.impact * asked.weight)::float8 AS score
 FROM unnest(%(terms)s::text[], %(weights)s::real[]) AS asked(term, weight)
@@ -441,9 +441,9 @@ class PostgresCorpus:
         columns += ["embedding"] if documents[0].vector is not None else []
         self._copy(self._documents, columns, map(_document_row, documents))
         for document in documents:
-            if document.row // BLOCK != self._block:
+            if document.row // BLOCK_DOCUMENTS != self._block:
                 self._write_postings()
-                self._block = document.row // BLOCK
+                self._block = document.row // BLOCK_DOCUMENTS
             for term, impact in document.impacts.items():
                 held = self._postings.setdefault(_no_nulls(term), (array("i"), array("f")))
                 held[0].append(document.row)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 START = 300.0  # seconds that a module has to be imported and to make its engine (taste)
-SHOWN = 5  # names in a message (taste)
+NAMES_IN_MESSAGE = 5  # names in a message (taste)
 
 
 def ask_engine(
@@ -284,10 +284,13 @@ def refuse_unserved(config: EngineConfig, queries: Iterable[Query]) -> None:
     if not strange:
         return
     named = list(dict.fromkeys(query.corpus or "no corpus at all" for query in strange))
-    ids = ", ".join(query.id for query in strange[:SHOWN]) + (", …" if len(strange) > SHOWN else "")
+    ids = ", ".join(query.id for query in strange[:NAMES_IN_MESSAGE]) + (
+        ", …" if len(strange) > NAMES_IN_MESSAGE else ""
+    )
     rows = "1 row is" if len(strange) == 1 else f"{len(strange)} rows are"
     raise InputError(
-        f"{rows} of a corpus that no engine serves: {', '.join(named[:SHOWN])} (queries {ids})",
+        f"{rows} of a corpus that no engine serves: {', '.join(named[:NAMES_IN_MESSAGE])} "
+        f"(queries {ids})",
         where=f"engines.{config.name}.corpora",
         hint=f"It has: {', '.join(config.routes)}. Add a line, or correct the rows.",
     )

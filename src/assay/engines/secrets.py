@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from assay.core.errors import InputError
 from assay.core.redaction import MASK, without_password
 
-NAMED = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
+ENV_REFERENCE = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
 SHORTEST = 6  # taste: a part of a key that is this long is taken out as the key is
 
 
 def secret_names(text: str) -> list[str]:
     """The variables that a text names."""
-    return NAMED.findall(text)
+    return ENV_REFERENCE.findall(text)
 
 
 def with_secrets(text: str, where: str, spelled: Callable[[str], str] = str) -> str:
@@ -36,7 +36,7 @@ def with_secrets(text: str, where: str, spelled: Callable[[str], str] = str) -> 
             )
         return spelled(found)
 
-    return NAMED.sub(value, text)
+    return ENV_REFERENCE.sub(value, text)
 
 
 def values_of(texts: Iterable[str]) -> tuple[str, ...]:

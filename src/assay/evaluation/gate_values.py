@@ -280,7 +280,7 @@ def queries_needed(
         low, high = statistics.wilson(mean, statistics.effective_queries(n, ratio), reach)
         return not low < limit < high
 
-    most = 20_000 if gate.worst_case else statistics.MOST
+    most = 20_000 if gate.worst_case else statistics.MAX_QUERIES
     return statistics.fewest_queries(shows, least=least, most=most)
 
 

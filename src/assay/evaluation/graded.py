@@ -25,7 +25,7 @@ from assay.core.results import (
     Metrics,
     SliceCounts,
 )
-from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
+from assay.core.types import ASKED_BY_NEXT, GoldSet, Query, Run, ScoreSheet, Slice
 from assay.evaluation import statistics
 from assay.evaluation.judged_hits import (
     JoinedRun,
@@ -352,5 +352,5 @@ def _judged_on_request(gold: GoldSet) -> set[tuple[str, str]]:
     if "source" not in gold.judgments.columns:
         return set()
     sources = gold.judgments["source"].str.split(", ")  # of all the votes behind a label
-    asked = gold.judgments.filter(sources.list.contains(ASKED))
+    asked = gold.judgments.filter(sources.list.contains(ASKED_BY_NEXT))
     return set(asked.select("query_id", "doc_id").iter_rows())

@@ -34,20 +34,20 @@ from assay.evaluation.comparison import Difference
 from assay.evaluation.gate_values import queries_needed
 from assay.evaluation.statistics import (
     ALPHA,
-    MOST,
+    MAX_QUERIES,
     POWER,
     detectable_change,
     fewest_queries,
     rate_interval,
 )
 
-__all__ = ["MOST", "POWER"]
+__all__ = ["MAX_QUERIES", "POWER"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 DEFAULT_DIFFERENCE = 0.03  # the difference that is asked for where nobody says (taste)
 PASS = "pass"  # the key of what decides a golden set
 DRAWS = 2_000  # for the range of the spread; chosen
-LIKELY = (10, 90)  # the range of the spread that is shown, in percent (taste)
+PERCENTS = (10, 90)  # the range of the spread that is shown, in percent (taste)
 JUDGES = (1, 2, 3)  # of each pair, for which a plan is shown; taste
 
 
@@ -178,14 +178,14 @@ def _likely_spreads(moves: Floats, goal: Goal) -> tuple[float, float]:
     n = len(moves)
     if goal.pass_or_fail:
         share = rate_interval(
-            int((moves != 0).sum()), n, level=(LIKELY[1] - LIKELY[0]) / 100, exact=True
+            int((moves != 0).sum()), n, level=(PERCENTS[1] - PERCENTS[0]) / 100, exact=True
         )
         mean = float(moves.mean())
         spreads = [math.sqrt(max((end or 0.0) - mean**2, 0.0)) for end in (share.low, share.high)]
         return min(spreads[0], goal.spread), max(spreads[1], goal.spread)
     rng = np.random.default_rng(0)
-    seen = np.percentile(rng.choice(moves, (DRAWS, n)).std(axis=1, ddof=1), LIKELY)
-    normal = np.percentile(goal.spread * np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS)), LIKELY)
+    seen = np.percentile(rng.choice(moves, (DRAWS, n)).std(axis=1, ddof=1), PERCENTS)
+    normal = np.percentile(goal.spread * np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS)), PERCENTS)
     return float(min(seen[0], normal[0])), float(max(seen[1], normal[1]))
 
 

@@ -67,7 +67,7 @@ FEW_MOVED = 0.1  # the share of queries that move, up to which nearly all tie (t
 FAR = 0.5  # of the range: a query so far from the mean lost or won nearly everything (taste)
 ADDED = 2 * 0.25**2  # what the two queries add to the sum of squares (decision 34)
 HALF = 0.5  # of a query with the variance of a rate, which every mean on [0, 1] is given (taste)
-MOST = 1_000_000  # queries (taste): beyond, the answer is that it cannot be done
+MAX_QUERIES = 1_000_000  # queries (taste): beyond, the answer is that it cannot be done
 ALIKE = "every query has the same value, which tells nothing about others"
 
 
@@ -334,7 +334,9 @@ def detectable_change(
     return reach(n, level=1 - alpha, power=power) * standard_error(spread, n) if n > 1 else math.inf
 
 
-def fewest_queries(shows: Callable[[int], bool], *, least: int = 2, most: int = MOST) -> int | None:
+def fewest_queries(
+    shows: Callable[[int], bool], *, least: int = 2, most: int = MAX_QUERIES
+) -> int | None:
     """The fewest queries that show something, from `least` on; None where the `most` do not."""
     low, high = least - 1, least
     while not shows(high):

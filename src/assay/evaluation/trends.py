@@ -27,7 +27,7 @@ from assay.core.results import GitState
 from assay.evaluation import statistics
 
 EARLY = 8  # tests of a level that are held to the same p (taste)
-NAMED = 3  # queries that are named on each side (taste)
+QUERIES_NAMED = 3  # queries that are named on each side (taste)
 
 Values = Mapping[str, float]  # of the figure, by query
 
@@ -147,6 +147,6 @@ def _step(then: Values, now: Values, *, since: int, times: float, alpha: float) 
         low=interval.low,
         high=interval.high,
         p=p,
-        fell=tuple(query for query in by_size[:NAMED] if moves[query] < 0),
-        rose=tuple(query for query in by_size[::-1][:NAMED] if moves[query] > 0),
+        fell=tuple(query for query in by_size[:QUERIES_NAMED] if moves[query] < 0),
+        rose=tuple(query for query in by_size[::-1][:QUERIES_NAMED] if moves[query] > 0),
     )

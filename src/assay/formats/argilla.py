@@ -15,7 +15,7 @@ import msgspec
 from assay.core.files import read_json, write_json
 from assay.core.types import JsonObject, Vote
 from assay.formats.ballots import (
-    NOTHING,
+    UNCHANGED,
     Ballot,
     Ballots,
     Guide,
@@ -144,8 +144,8 @@ def read_ballots(path: Path) -> Ballots:
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(read_json(path)):
         at = f"$[{number}]"
-        read = read_record(value, _ReturnedRecord, path, at, NOTHING)
-        about = read.metadata or read_record(value, _Metadata, path, at, NOTHING)
+        read = read_record(value, _ReturnedRecord, path, at, UNCHANGED)
+        about = read.metadata or read_record(value, _Metadata, path, at, UNCHANGED)
         given = _ballots(read, about, f"{path}: {at}")
         rows += given
         blank += not given

@@ -54,7 +54,7 @@ OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
 
 UNSURE = ("unsure", "?")
 _YES = ("1", "true", "yes", "x")
-NOTHING = "Nothing was changed."
+UNCHANGED = "Nothing was changed."
 
 
 class Ballot(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def read_ballots(path: Path) -> Ballots:
     if ending == ".jsonl":
         return _read_jsonl(path)
     message, hint = _NOT_VOTES.get(ending, _STRANGE)
-    raise InputError(message, where=str(path), hint=f"{hint} {NOTHING}")
+    raise InputError(message, where=str(path), hint=f"{hint} {UNCHANGED}")
 
 
 _PAGE = (
@@ -189,11 +189,11 @@ def _read_jsonl(path: Path) -> Ballots:
         where = Path(f"{path}:{number}")
         fields: JsonObject = require_type(value, dict, where, "$", "an object")
         if "packet" in fields and "query_id" not in fields:
-            header = read_record(fields, _PacketHeader, where, "$", NOTHING)
+            header = read_record(fields, _PacketHeader, where, "$", UNCHANGED)
             continue
         with_rationales |= "rationale" in fields
         try:
-            row = read_record(fields, _PacketRow, where, "$", NOTHING)
+            row = read_record(fields, _PacketRow, where, "$", UNCHANGED)
             ballot = _ballot_of_row(_without_foreign_id(row, header, fields), header, str(where))
         except InputError as error:
             bad.append(problem_of(error))
@@ -230,12 +230,12 @@ def _missing_pairs(came: int, pairs: int | None, where: str) -> BallotProblem | 
         raise InputError(
             f"the packet has more rows than it declares: {came} rows for {pairs} pairs",
             where=where,
-            hint=f"Were two packets put together? {NOTHING}",
+            hint=f"Were two packets put together? {UNCHANGED}",
         )
     return BallotProblem(
         where=where,
         message=f"{came} of {pairs} pairs came: the file is cut, or rows were taken out",
-        hint=f"Ask the judge for the whole file. {NOTHING}",
+        hint=f"Ask the judge for the whole file. {UNCHANGED}",
     )
 
 
@@ -256,7 +256,7 @@ def _iter_packet_lines(path: Path) -> Iterator[tuple[int, Any]]:
                     f"the packet is cut: {before} of {pairs} pairs came, up to line {last}, which "
                     "is torn",
                     where=error.where,
-                    hint=f"{NOTHING} Ask the judge for the whole file, or save it again.",
+                    hint=f"{UNCHANGED} Ask the judge for the whole file, or save it again.",
                 ) from error
             raise
         if isinstance(value, dict) and isinstance(value.get("pairs"), int):
@@ -306,14 +306,14 @@ def _parse_grade(
         return False, None
     if unsure:
         raise InputError(
-            f"grade {text}, and unsure too", where=where, hint=f"Keep one of them. {NOTHING}"
+            f"grade {text}, and unsure too", where=where, hint=f"Keep one of them. {UNCHANGED}"
         )
-    return False, grade_of(text, where, hint=f"Write the number, or unsure. {NOTHING}")
+    return False, grade_of(text, where, hint=f"Write the number, or unsure. {UNCHANGED}")
 
 
 def _require_id(value: str, name: str, where: str) -> str:
     if not value.strip():
-        raise InputError(f"the row has no {name}", where=where, hint=NOTHING)
+        raise InputError(f"the row has no {name}", where=where, hint=UNCHANGED)
     return value
 
 
@@ -322,7 +322,7 @@ def _refuse_half_done(rationale: str, where: str) -> None:
         raise InputError(
             "a rationale without a grade",
             where=where,
-            hint=f"Give the grade, or write unsure. {NOTHING}",
+            hint=f"Give the grade, or write unsure. {UNCHANGED}",
         )
 
 
@@ -358,13 +358,13 @@ def _read_csv(path: Path) -> Ballots:
 
 def _unguarded_cells(row: Mapping[str, str], where: str) -> dict[str, str]:
     if None in row:
-        raise InputError("the row has more fields than the header", where=where, hint=NOTHING)
+        raise InputError("the row has more fields than the header", where=where, hint=UNCHANGED)
     if None in row.values():
         came = sum(value is not None for value in row.values())
         raise InputError(
             f"the row has {came} of {len(row)} fields; was the file cut?",
             where=where,
-            hint=NOTHING,
+            hint=UNCHANGED,
         )
     return {key: unguard_cell(value).strip() for key, value in row.items()}
 
@@ -394,7 +394,7 @@ def _parse_seconds(text: str, where: str) -> float | None:
         return float(text)
     except ValueError:
         raise InputError(
-            f"{text[:40]!r} is not a number of seconds", where=where, hint=NOTHING
+            f"{text[:40]!r} is not a number of seconds", where=where, hint=UNCHANGED
         ) from None
 
 
@@ -507,7 +507,7 @@ def choice_grade(text: str, where: str) -> int | None:
     """The grade of `2`, `2.0` or `2: Highly relevant`; None is unsure."""
     if text.strip().lower() in UNSURE:
         return None
-    return grade_of(re.sub(r":.*", "", text, flags=re.DOTALL), where, NOTHING)
+    return grade_of(re.sub(r":.*", "", text, flags=re.DOTALL), where, UNCHANGED)
 
 
 def first_record(path: Path) -> JsonObject:
@@ -550,7 +550,7 @@ def _query_id_of(ballot: Ballot, by_text: dict[str, list[str]]) -> str:
     else:
         message = f"{len(ids)} queries of the set have this text ({', '.join(ids)})"
         hint = "Send these back in a format with query ids."
-    raise InputError(f"{message}: {shown!r}", where=ballot.where, hint=f"{NOTHING} {hint}")
+    raise InputError(f"{message}: {shown!r}", where=ballot.where, hint=f"{UNCHANGED} {hint}")
 
 
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────
@@ -578,19 +578,19 @@ def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     try:
         head = _column_names(next(reader))
         if (twice := first_repeated(head)) is not None:
-            raise InputError(f"the column {twice} appears twice", where=f"{path}:1", hint=NOTHING)
+            raise InputError(f"the column {twice} appears twice", where=f"{path}:1", hint=UNCHANGED)
         for number, row in enumerate(reader, start=2):
             where = row_place(path, reader.line_num + skipped, number)
             if not any(cell.strip() for cell in row):
                 continue
             if len(row) > len(head):
                 raise InputError(
-                    f"{len(row)} fields below {len(head)} columns", where=where, hint=NOTHING
+                    f"{len(row)} fields below {len(head)} columns", where=where, hint=UNCHANGED
                 )
             yield where, [cell.strip() for cell in row] + [""] * (len(head) - len(row))
     except csv.Error as error:
         raise InputError(
-            f"not valid CSV: {error}", where=f"{path}:{reader.line_num}", hint=NOTHING
+            f"not valid CSV: {error}", where=f"{path}:{reader.line_num}", hint=UNCHANGED
         ) from error
 
 

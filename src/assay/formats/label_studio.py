@@ -17,7 +17,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic, write_json
 from assay.core.types import JsonObject, Vote
 from assay.formats.ballots import (
-    NOTHING,
+    UNCHANGED,
     Ballot,
     Ballots,
     Guide,
@@ -154,11 +154,11 @@ def read_ballots(path: Path) -> Ballots:
         raise InputError(
             "this is an export without annotations as such",
             where=f"{path}: $[0]",
-            hint=f"Export as JSON, not as JSON-MIN. {NOTHING}",
+            hint=f"Export as JSON, not as JSON-MIN. {UNCHANGED}",
         )
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(tasks):
-        task = read_record(value, _ReturnedTask, path, f"$[{number}]", NOTHING)
+        task = read_record(value, _ReturnedTask, path, f"$[{number}]", UNCHANGED)
         given = [
             _ballot(task.data, annotation, f"{path}: $[{number}].annotations[{place}]")
             for place, annotation in enumerate(task.annotations)
@@ -173,7 +173,7 @@ def _ballot(data: _ReturnedData, annotation: _Annotation, where: str) -> Ballot:
     chosen = _values(annotation, GRADE, "choices")
     if len(chosen) != 1:
         said = f"{len(chosen)} grades" if chosen else f"no choice named {GRADE!r}"
-        raise InputError(f"the annotation has {said}", where=where, hint=NOTHING)
+        raise InputError(f"the annotation has {said}", where=where, hint=UNCHANGED)
     return Ballot(
         where=where,
         query_id=data.query_id,

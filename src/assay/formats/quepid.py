@@ -12,7 +12,16 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.core.files import write_atomic
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
-from assay.formats.ballots import NOTHING, Ballot, Ballots, Guide, Task, head_of, rows_of, same_text
+from assay.formats.ballots import (
+    UNCHANGED,
+    Ballot,
+    Ballots,
+    Guide,
+    Task,
+    head_of,
+    rows_of,
+    same_text,
+)
 from assay.formats.schema import grade_of, text_of
 from assay.formats.spreadsheet import csv_text, guarded_row, unguard_cell
 
@@ -79,7 +88,7 @@ def read_ballots(path: Path) -> Ballots:
         if not doc_id or not rating:
             blank += 1
             continue
-        grade = grade_of(rating, where, NOTHING)
+        grade = grade_of(rating, where, UNCHANGED)
         rows.append(Ballot(where=where, query_id="", query=text, doc_id=doc_id, grade=grade))
     return Ballots(rows=rows, has_rationales=False, blank=blank)
 
@@ -98,7 +107,7 @@ def _ratings(path: Path) -> Iterator[tuple[str, str, str, str]]:
         text, doc_id, rating = (row[place] for place in places)
         if not text or (rating and not doc_id):
             missing = "query" if not text else "docid"
-            raise InputError(f"the row has no {missing}", where=where, hint=NOTHING)
+            raise InputError(f"the row has no {missing}", where=where, hint=UNCHANGED)
         yield where, text_of(unguard_cell(text), path, where), unguard_cell(doc_id), rating
 
 

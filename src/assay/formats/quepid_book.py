@@ -15,7 +15,7 @@ import msgspec
 from assay.core.errors import InputError, UsageError
 from assay.core.files import read_json, write_json
 from assay.core.types import JsonObject
-from assay.formats.ballots import NOTHING, Ballot, Ballots, Guide, Task, head_of, rows_of
+from assay.formats.ballots import UNCHANGED, Ballot, Ballots, Guide, Task, head_of, rows_of
 from assay.formats.quepid import texts_of, write_table
 from assay.formats.schema import grade_of, read_record, require_type
 from assay.formats.spreadsheet import unguard_cell
@@ -67,12 +67,12 @@ def _read_table(path: Path) -> Ballots:
     query, document = (head.index(name) for name in HEAD)
     judges = [place for place, name in enumerate(head) if name not in HEAD]
     if "" in head:
-        raise InputError("a column has no judge's name", where=f"{path}:1", hint=NOTHING)
+        raise InputError("a column has no judge's name", where=f"{path}:1", hint=UNCHANGED)
     rows, blank = list[Ballot](), 0
     for where, row in rows_of(path):
         if not row[query] or not row[document]:
             missing = "query" if not row[query] else "docid"
-            raise InputError(f"the row has no {missing}", where=where, hint=NOTHING)
+            raise InputError(f"the row has no {missing}", where=where, hint=UNCHANGED)
         given = [place for place in judges if row[place]]
         blank += not given
         rows += [
@@ -81,7 +81,7 @@ def _read_table(path: Path) -> Ballots:
                 query_id="",
                 query=unguard_cell(row[query]),
                 doc_id=unguard_cell(row[document]),
-                grade=grade_of(row[place], where, NOTHING),
+                grade=grade_of(row[place], where, UNCHANGED),
                 judge=head[place],
             )
             for place in given
@@ -136,9 +136,9 @@ def _read_json(path: Path) -> Ballots:
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(pairs):
         at = f"$.query_doc_pairs[{number}]"
-        pair = read_record(value, _Pair, path, at, NOTHING)
+        pair = read_record(value, _Pair, path, at, UNCHANGED)
         if not pair.query_text.strip() or not pair.doc_id:
-            raise InputError("no query_text or no doc_id", where=f"{path}: {at}", hint=NOTHING)
+            raise InputError("no query_text or no doc_id", where=f"{path}: {at}", hint=UNCHANGED)
         given = [
             _ballot(pair, judgement, f"{path}: {at}.judgements[{place}]")
             for place, judgement in enumerate(pair.judgements)
@@ -155,7 +155,7 @@ def _ballot(pair: _Pair, judgement: _Judgement, where: str) -> Ballot:
         query_id="",
         query=pair.query_text,
         doc_id=pair.doc_id,
-        grade=None if judgement.unrateable else grade_of(str(judgement.rating), where, NOTHING),
+        grade=None if judgement.unrateable else grade_of(str(judgement.rating), where, UNCHANGED),
         rationale=(judgement.explanation or "").strip(),
         judge=judgement.user_email or "",
     )

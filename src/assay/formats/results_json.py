@@ -25,7 +25,7 @@ NOT_OURS = (
     "It is not a results file of Assay; score results of another tool first: assay score --run."
 )
 
-MOST = 1e15  # taste: far above any figure of ours; beyond 2**53, floats lose digits
+MAX_FIGURE = 1e15  # taste: far above any figure of ours; beyond 2**53, floats lose digits
 _HUGE = re.compile(rb"(?<![0-9.])[0-9]{16}|[0-9][eE]\+?[0-9]{2}")
 
 ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")
@@ -117,9 +117,9 @@ def _refuse_huge_numbers(raw: object, path: Path) -> None:
     if not _HUGE.search(read_bytes(path)):
         return
     for at, value in _iter_numbers(raw, "$"):
-        if abs(value) > MOST:
+        if abs(value) > MAX_FIGURE:
             raise InputError(
-                f"the number {value:g} is too large, expected at most {MOST:g}",
+                f"the number {value:g} is too large, expected at most {MAX_FIGURE:g}",
                 where=f"{path}: {at}"[:500],
                 hint=NOT_OURS,
             )

@@ -19,7 +19,7 @@ from assay.gold.people import IMPORTED
 # The sources of votes, as files have them. A ruling is a vote too: its act is `rule` by a `chair`,
 # and under the policy `adjudicated` it decides.
 RULING = "adjudication"
-SAMPLE = "sample"  # of a spot check
+SPOT_CHECK = "sample"  # of a spot check
 WITHDRAWN = "withdrawn"  # takes back the vote that it supersedes, and puts nothing there
 EDITED = "edited by hand"  # a label that somebody changed in the gold file itself
 
@@ -30,7 +30,7 @@ _FIRST_DAY = "0001-01-01"  # completes times that name only a year or a month
 
 def role_of(source: str) -> str:
     """The role of a vote: a judge may vote, rule and spot-check on one pair, side by side."""
-    return source if source in (RULING, SAMPLE, EDITED) else ""
+    return source if source in (RULING, SPOT_CHECK, EDITED) else ""
 
 
 class VoteInMemory(msgspec.Struct, gc=False):
@@ -196,7 +196,7 @@ def contradicts_itself(votes: Iterable[Vote]) -> bool:
     grades: dict[tuple[str, str], set[int | None]] = {}
     for vote in votes:
         seat = (vote.source, "") if vote.source in (RULING, EDITED) else ("", vote.judge)
-        if vote.source != SAMPLE:
+        if vote.source != SPOT_CHECK:
             grades.setdefault(seat, set()).add(vote.grade)
     return any(len(given) > 1 for given in grades.values())
 

@@ -29,7 +29,7 @@ from assay.evaluation.concordance import (
     bootstrap_estimates,
 )
 from assay.evaluation.statistics import SEED
-from assay.gold.votes import EDITED, RULING, SAMPLE, VoteBook, book_of, by_pair
+from assay.gold.votes import EDITED, RULING, SPOT_CHECK, VoteBook, book_of, by_pair
 
 # ── the figures as values ─────────────────────────────────────────────────────────────────────────
 
@@ -553,7 +553,7 @@ WHO: Mapping[str, tuple[str, str]] = {
     "across": ("people and machines", "no person and machine"),
     "all": ("judges", "no two of these judges"),
 }
-KINDS: tuple[Kind, ...] = ("human", "machine", "across")
+KIND_PAIRS: tuple[Kind, ...] = ("human", "machine", "across")
 
 
 def agreement(
@@ -570,7 +570,7 @@ def agreement(
     asked, left_out = _independent_votes(gold, book, judges)
     holding = [vote for vote in book.all_current_votes() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
-    groups = {name: _between(name, holding, scale) for name in KINDS}
+    groups = {name: _between(name, holding, scale) for name in KIND_PAIRS}
     chosen = kind or ("all" if judges else _first_with_pairs(groups))
     seen = groups[chosen] if chosen in groups else _between("all", holding, scale)
     among = [vote for vote in holding if _is_of(vote, chosen)]
@@ -633,7 +633,7 @@ def _independent_votes(
         source = book.original_vote(vote).source
         reasons = {
             "rulings": source in (RULING, EDITED),
-            "spot_checks": source == SAMPLE,
+            "spot_checks": source == SPOT_CHECK,
             "citations": vote.kind == "citation",
             "other_judges": bool(judges) and vote.judge not in judges,
             "unknown_queries": vote.query_id not in queries,

@@ -41,8 +41,8 @@ from assay.judging.machine import (
 )
 
 MOST_BYTES = 4 * 2**20  # of an answer; chosen, far more than any model writes
-BLOCK = 65_536  # bytes that are read at a time; chosen
-SHOWN = 300  # characters of an error text of the endpoint; taste
+BLOCK_BYTES = 65_536  # bytes that are read at a time; chosen
+ERROR_CHARACTERS = 300  # characters of an error text of the endpoint; taste
 # statuses after which a later try may succeed: RFC 9110, and those of proxies in front
 TEMPORARY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 THIS_REQUEST = frozenset((400, 413, 422))  # too long, not allowed, not understood
@@ -260,7 +260,7 @@ def _post(machine: Machine, body: bytes) -> bytes:
 def _read_body(response: http.client.HTTPResponse, until: float, machine: Machine) -> bytes:
     """The whole body, within the size and the time that an answer may take."""
     blocks, size = [], 0
-    while block := response.read1(BLOCK):
+    while block := response.read1(BLOCK_BYTES):
         blocks.append(block)
         size += len(block)
         if size > MOST_BYTES:
@@ -300,7 +300,7 @@ def _error_of(error: HTTPError, machine: Machine, key: str, address: str) -> Exc
 
 def _error_text(error: HTTPError, key: str) -> str:
     try:
-        text = error.read(BLOCK).decode("utf-8", "replace")
+        text = error.read(BLOCK_BYTES).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
         text = ""
     return _without_key(f"status {error.code}: {' '.join(text.split())}".rstrip(": "), key)
@@ -312,7 +312,7 @@ def _without_key(text: str, key: str) -> str:
     if key:
         text = text.replace(key, "***")
     text = "".join(character if character.isprintable() else " " for character in text)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}…"
 
 
 def _timed_out(machine: Machine) -> EndpointUnavailable:

@@ -30,7 +30,7 @@ from assay.gold.rows import sibling_path
 from assay.gold.votes import (
     EDITED,
     RULING,
-    SAMPLE,
+    SPOT_CHECK,
     Pair,
     by_pair,
     contradicts_itself,
@@ -120,7 +120,7 @@ def compute_labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
 
 def label_of(pair: Pair, votes: Sequence[Vote], policy: Policy) -> Label:
     """The label that the votes on one pair make."""
-    making = [vote for vote in votes if vote.source != SAMPLE]
+    making = [vote for vote in votes if vote.source != SPOT_CHECK]
     edited = [vote for vote in making if vote.source == EDITED]
     counted = [vote for vote in making if vote.kind in policy.counts]
     graded = [vote for vote in counted if vote.grade is not None]
@@ -322,7 +322,7 @@ def needs_ruling(label: Label) -> bool:
 
 def _asks_another(label: Label) -> bool:
     """Whether the only judge was unsure, so that a second one is asked."""
-    judges = {vote.judge for vote in label.votes if vote.source != SAMPLE}
+    judges = {vote.judge for vote in label.votes if vote.source != SPOT_CHECK}
     return label.why == "unsure" and len(judges) == 1
 
 
@@ -333,7 +333,7 @@ def _overruled(label: Label) -> bool:
 
 def _has_own_votes(label: Label) -> bool:
     """A pair that has only been spot-checked has lost its votes elsewhere, and asks nobody."""
-    return any(vote.source != SAMPLE for vote in label.votes)
+    return any(vote.source != SPOT_CHECK for vote in label.votes)
 
 
 def _refuse_off_scale(votes: Sequence[Vote], grades: Set[int] | None) -> None:
@@ -398,7 +398,7 @@ def fails_spot_check(label: Label) -> bool:
         return False
     ruled = max((vote.at for vote in label.votes if vote.source == RULING), default="")
     return any(
-        vote.source == SAMPLE
+        vote.source == SPOT_CHECK
         and vote.grade is not None
         and vote.grade != label.grade
         and vote.at > ruled
@@ -408,7 +408,7 @@ def fails_spot_check(label: Label) -> bool:
 
 # ── pairs without agreement ───────────────────────────────────────────────────────────────────────
 
-SPOT_CHECK = "spot check"
+WHY_SPOT_CHECK = "spot check"
 
 
 class JudgeOpinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -469,7 +469,7 @@ def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: boo
         query_id=label.query_id,
         query=texts[label.query_id],
         doc_id=label.doc_id,
-        why=SPOT_CHECK if fails_spot_check(label) else label.why,
+        why=WHY_SPOT_CHECK if fails_spot_check(label) else label.why,
         apart=grade_distance(label.votes),
         label=label.grade,
         votes=[
@@ -490,6 +490,6 @@ def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: boo
 def opinion_line(opinion: JudgeOpinion) -> str:
     grade = "unsure" if opinion.grade is None else str(opinion.grade)
     kind = " (machine)" if opinion.kind == "machine" else ""
-    role = f" [{opinion.source}]" if opinion.source == SAMPLE else ""
+    role = f" [{opinion.source}]" if opinion.source == SPOT_CHECK else ""
     old = " (the document has changed since)" if opinion.stale else ""
     return f"{opinion.judge}{kind}{role}: {grade}. {opinion.rationale or 'No rationale.'}{old}"

@@ -21,10 +21,12 @@ from assay.language.analysis import Analyzer, analyzer, finnish_stem
 from assay.language.detect import detect
 from assay.language.terms import fold, same_by_rule, same_word
 
-LONGEST = 90  # words of a passage; taste
-MOST = 3  # passages of a document; taste
+PASSAGE_WORDS = 90  # words of a passage; taste
+MAX_PASSAGES = 3  # passages of a document; taste
 MAX_TEXT = 200_000  # characters of a document that are looked through; taste
-SAMPLE = 2_000  # characters that tell the language of a document that does not say; taste
+LANGUAGE_CHARACTERS = (
+    2_000  # characters that tell the language of a document that does not say; taste
+)
 AGAIN = 0.35  # what a word of the query is worth that another passage has; taste
 OFTEN = 0.1  # what words that come again are worth: enough to settle a tie; taste
 BARE = re.compile(r"\W+")
@@ -72,7 +74,9 @@ def passages(query: str, document: Document, *, shown_texts: Sequence[str] = ())
     """The best passages; none of them stands in `shown_texts`, which the judge reads anyway.
     Without a word of the query anywhere, and without anything shown, how the text begins."""
     text = _without_letterhead(document.text[:MAX_TEXT])
-    asked = _query_words(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
+    asked = _query_words(
+        query, document.language or detect(f"{query} {text[:LANGUAGE_CHARACTERS]}")
+    )
     known = " ".join(map(_bare, shown_texts))
     sentences = [_sentence(part, asked) for part in _sentences(text)]
     unseen = [
@@ -143,8 +147,8 @@ def _sentences(text: str) -> Iterable[str]:
     """The sentences of a text, each on one line; longer ones are cut to a passage."""
     for part in _END.split(text):
         words = part.split()
-        for start in range(0, len(words), LONGEST):
-            yield " ".join(words[start : start + LONGEST])
+        for start in range(0, len(words), PASSAGE_WORDS):
+            yield " ".join(words[start : start + PASSAGE_WORDS])
 
 
 def _sentence(text: str, query_words: _QueryWords) -> _Sentence:
@@ -162,7 +166,7 @@ def _best(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
     runs = list(_runs(sentences))
     taken: list[_Run] = []
     known: set[str] = set()
-    while runs and len(taken) < MOST:
+    while runs and len(taken) < MAX_PASSAGES:
         best = max(runs, key=lambda run: (_value(run, worth, known), -run.start))
         taken.append(best)
         known |= best.held
@@ -179,7 +183,7 @@ def _runs(sentences: Sequence[_Sentence]) -> Iterable[_Run]:
         if not first.held:
             continue
         length, hits, held, end = 0, 0, frozenset[str](), start
-        while end < len(sentences) and length + sentences[end].length <= LONGEST:
+        while end < len(sentences) and length + sentences[end].length <= PASSAGE_WORDS:
             length += sentences[end].length
             hits += len(sentences[end].held)
             held |= sentences[end].held
@@ -194,7 +198,7 @@ def _value(run: _Run, worth: Mapping[str, float], known: Collection[str]) -> flo
 
 def _opening(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
     words = " ".join(sentence.text for sentence in sentences).split()
-    return (" ".join(words[:LONGEST]),) if words else ()
+    return (" ".join(words[:PASSAGE_WORDS]),) if words else ()
 
 
 def _bare(text: str) -> str:

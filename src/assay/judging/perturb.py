@@ -44,7 +44,7 @@ LANGUAGES = ("fi", "en", "he")
 HEBREW = re.compile(hebrew.LETTER)
 WORD = re.compile(r"[^\W\d_]+")
 MIN_WORD = 5  # letters: a typo in a shorter word often makes another word; taste
-LONGEST = 3  # words of a question of which one is mistyped; taste
+MISTYPED_QUESTION_WORDS = 3  # words of a question of which one is mistyped; taste
 LONGEST_ENDING = 8  # letters after a stem of the glossary: more is another word; taste
 MIN_HEBREW = 3  # letters of a word that takes or loses a prefix; taste
 # What can begin the second part of a compound: four letters or more, not two consonants and not a
@@ -206,7 +206,7 @@ def _in_a_word(text: str, rng: random.Random, edit: Callable[[str], str]) -> str
     """The text with one of its longest words changed: there a typo hurts the search most."""
     words = [word for word in WORD.finditer(text) if len(word[0]) >= MIN_WORD]
     words.sort(key=lambda word: (-len(word[0]), word.start()))
-    return _edited(text, rng.choice(words[:LONGEST]), edit) if words else text
+    return _edited(text, rng.choice(words[:MISTYPED_QUESTION_WORDS]), edit) if words else text
 
 
 def _edited(text: str, word: re.Match[str], edit: Callable[[str], str]) -> str:

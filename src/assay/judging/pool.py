@@ -109,7 +109,7 @@ def _even_judge_pairs(ranked: Sequence[str], count: int) -> list[JudgePair]:
 # ── the pool ──────────────────────────────────────────────────────────────────────────────────────
 
 FORMAT = 1  # of the file; a change that older versions cannot read raises it
-PEOPLE: tuple[VoteKind, ...] = ("human",)
+PEOPLE_ONLY: tuple[VoteKind, ...] = ("human",)
 
 
 class PooledPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -315,7 +315,7 @@ def _with_judges_of(pool: Pool, judges_of: Mapping[Pair, tuple[str, ...]]) -> Po
 
 
 def judged_pairs(
-    gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
+    gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE_ONLY
 ) -> set[Pair]:
     """The pairs that have a label or a grade of those who count; who was unsure has not judged. A
     label that rests on machines alone is judged where machines count."""
@@ -333,7 +333,7 @@ def judged_pairs(
 
 
 def pairs_to_judge(
-    pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
+    pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE_ONLY
 ) -> list[PooledPair]:
     """The pairs that still want a judge, with those of their judges who have not voted. A pair of
     nobody's waits until anybody who counts has judged it; one that two were asked for waits for
@@ -352,13 +352,13 @@ def still_wanted(
     pair: PooledPair,
     votes: Sequence[Vote],
     labelled: bool,
-    counts: Collection[VoteKind] = PEOPLE,
+    counts: Collection[VoteKind] = PEOPLE_ONLY,
 ) -> PooledPair | None:
     """The pair with the judges still wanted; None if its votes suffice."""
-    by_people = [vote for vote in votes if vote.kind in PEOPLE]
+    by_people = [vote for vote in votes if vote.kind in PEOPLE_ONLY]
     judged = any(vote.grade is not None for vote in by_people)
     judged = judged or (labelled and (not votes or bool(by_people)))
-    kinds = PEOPLE if pair.judges else counts
+    kinds = PEOPLE_ONLY if pair.judges else counts
     current_votes = [
         vote
         for vote in votes

@@ -33,8 +33,8 @@ from assay.gold.votes import (
 )
 from assay.judging.votes import too_long
 
-NOTHING = "Nothing was changed."
-SHOWN = 10  # invalid rows that an error names; taste
+UNCHANGED = "Nothing was changed."
+NAMED_ROWS = 10  # invalid rows that an error names; taste
 _AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead: time zones differ by a day
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -150,9 +150,9 @@ def _read_file(
 def _refusal(problems: Sequence[BallotProblem], good: int) -> InputError:
     """One error for all invalid rows, so that nobody has to fix a file row by row."""
     first, *others = problems
-    lines = [f"  {each.where}: {each.message}" for each in others[: SHOWN - 1]]
-    if len(problems) > SHOWN:
-        lines.append(f"  and {len(problems) - SHOWN} more")
+    lines = [f"  {each.where}: {each.message}" for each in others[: NAMED_ROWS - 1]]
+    if len(problems) > NAMED_ROWS:
+        lines.append(f"  and {len(problems) - NAMED_ROWS} more")
     rest = f"--partial imports the other {counted(good, 'row')}." if good else ""
     return InputError(
         "\n".join([first.message, *lines]),
@@ -288,7 +288,7 @@ def _refuse_rewritten(ballot: Ballot, vote: Vote, earlier: Vote) -> None:
             f"the vote {vote.id!r} of {earlier.judge} on {earlier.doc_id!r} for query "
             f"{earlier.query_id!r} is in the log with different content",
             where=ballot.where,
-            hint=f"Votes never change. Give a new vote a new id, or none. {NOTHING}",
+            hint=f"Votes never change. Give a new vote a new id, or none. {UNCHANGED}",
         )
 
 
@@ -307,13 +307,13 @@ def _vote_of(ballot: Ballot, file: Ballots, limits: VoteLimits, defaults: MergeD
         raise InputError(
             f"the file has {judge} as {ballot.kind}, but --kind is {defaults.kind}",
             where=ballot.where,
-            hint=NOTHING,
+            hint=UNCHANGED,
         )
     if ballot.source == RULING and not defaults.source and not ballot.id:
         raise InputError(
             "the row is a ruling, which `gold merge` does not import",
             where=ballot.where,
-            hint=f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}",
+            hint=f"Import it with `assay gold adjudicate SET --from FILE --by NAME`. {UNCHANGED}",
         )
     kind = ballot.kind or defaults.kind or "human"
     source = defaults.source or ballot.source or ("" if file.has_rationales else IMPORTED)
@@ -358,13 +358,13 @@ def _moment(ballot: Ballot, now: datetime) -> str:
         raise InputError(
             f"{ballot.at[:40]!r} is not a date or time",
             where=ballot.where,
-            hint=f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}",
+            hint=f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {UNCHANGED}",
         ) from None
     if moment > now + _AHEAD:
         raise InputError(
             f"the vote has a date in the future, {ballot.at}",
             where=ballot.where,
-            hint=f"Check the clock of the judge's computer. {NOTHING}",
+            hint=f"Check the clock of the judge's computer. {UNCHANGED}",
         )
     return ballot.at if _DAY.fullmatch(ballot.at) else moment.isoformat()
 
@@ -380,7 +380,7 @@ def refuse_unfit_vote(ballot: Ballot, vote: Vote, limits: VoteLimits, has_ration
         problems = chain(problems, _problems_of_new(vote, limits, has_rationales))
     if found := next(problems, None):
         problem, hint = found
-        raise InputError(problem, where=ballot.where, hint=f"{hint} {NOTHING}".strip())
+        raise InputError(problem, where=ballot.where, hint=f"{hint} {UNCHANGED}".strip())
 
 
 def _problems(vote: Vote, limits: VoteLimits) -> Iterator[tuple[str, str]]:
@@ -436,7 +436,7 @@ def _second_vote_error(ballot: Ballot, vote: Vote, before: str) -> InputError:
         f"{vote.judge} has already voted on {vote.doc_id!r} for query {vote.query_id!r}, "
         f"in {before}",
         where=ballot.where,
-        hint=f"Keep one of the two. {NOTHING}",
+        hint=f"Keep one of the two. {UNCHANGED}",
     )
 
 
@@ -448,5 +448,5 @@ def _refuse_other_kind(ballot: Ballot, vote: Vote, kinds: Mapping[str, VoteKind]
         raise InputError(
             f"{vote.judge} has voted as {kind} before; this vote is {vote.kind}",
             where=ballot.where,
-            hint=f"Use --kind {kind}, or give the other judge another name. {NOTHING}",
+            hint=f"Use --kind {kind}, or give the other judge another name. {UNCHANGED}",
         )

@@ -23,7 +23,7 @@ from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import clopper_pearson
 from assay.gold.rows import sibling_path
-from assay.gold.votes import SAMPLE, Pair, by_pair, current_votes
+from assay.gold.votes import SPOT_CHECK, Pair, by_pair, current_votes
 
 LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
 LEVEL = 0.95  # the usual level of an interval
@@ -179,8 +179,10 @@ def spot_check_report(last_draw: Draw, gold: GoldSet, votes: Iterable[Vote]) -> 
     found: dict[Pair, int] = {}
     waiting, undecided, own = 0, 0, 0
     for pair in last_draw.pairs:
-        checks = [vote for vote in votes_of_pair.get(pair.key, ()) if vote.source == SAMPLE]
-        makers = {vote.judge for vote in votes_of_pair.get(pair.key, ()) if vote.source != SAMPLE}
+        checks = [vote for vote in votes_of_pair.get(pair.key, ()) if vote.source == SPOT_CHECK]
+        makers = {
+            vote.judge for vote in votes_of_pair.get(pair.key, ()) if vote.source != SPOT_CHECK
+        }
         grade = _count_agreeing(checks)
         waiting += not checks
         undecided += bool(checks) and grade is None
@@ -224,7 +226,7 @@ def _count_agreeing(checks: Sequence[Vote]) -> int | None:
 
 
 def _vote_in_words(vote: Vote) -> str:
-    role = " (spot check)" if vote.source == SAMPLE else ""
+    role = " (spot check)" if vote.source == SPOT_CHECK else ""
     grade = "unsure" if vote.grade is None else vote.grade
     return f"{vote.judge}{role}: {grade}. {vote.rationale}".rstrip()
 

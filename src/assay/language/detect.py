@@ -22,9 +22,11 @@ from typing import NamedTuple
 
 from assay.language import english, finnish
 
-SAMPLE = 200_000  # characters that are looked at, to bound the time (taste)
-ENOUGH = 0.1  # the share of words that must vote for a language (taste)
-FEW = 12  # words: a shorter text may be recognised by the shapes of its words alone (taste)
+SAMPLED_CHARACTERS = 200_000  # characters that are looked at, to bound the time (taste)
+MIN_VOTING_SHARE = 0.1  # the share of words that must vote for a language (taste)
+SHORT_TEXT_WORDS = (
+    12  # words: a shorter text may be recognised by the shapes of its words alone (taste)
+)
 CODES = {
     "eng": "en",
     "english": "en",
@@ -70,7 +72,7 @@ SHAPES = {"fi": FINNISH_SHAPE, "en": ENGLISH_SHAPE}
 
 def detect(texts: str | Iterable[str]) -> str:
     """ "fi", "en" or "he"; empty where the text does not say."""
-    sample = (texts if isinstance(texts, str) else " ".join(texts))[:SAMPLE].lower()
+    sample = (texts if isinstance(texts, str) else " ".join(texts))[:SAMPLED_CHARACTERS].lower()
     words = WORD.findall(sample)
     if not words:
         return ""
@@ -78,7 +80,7 @@ def detect(texts: str | Iterable[str]) -> str:
         return "he"
     votes = _votes(words)
     best, other = max(votes, key=votes.__getitem__), min(votes, key=votes.__getitem__)
-    if votes[best] == votes[other] or votes[best] < ENOUGH or is_foreign(sample, best):
+    if votes[best] == votes[other] or votes[best] < MIN_VOTING_SHARE or is_foreign(sample, best):
         return ""
     return best
 
@@ -87,10 +89,10 @@ def detect_any(text: str) -> str:
     """The language of a text, also where it has no analysis here: sv, de or fr."""
     if known := detect(text):
         return known
-    words = WORD.findall(text[:SAMPLE].lower())
+    words = WORD.findall(text[:SAMPLED_CHARACTERS].lower())
     votes = {code: sum(word in stop for word in words) for code, stop in OTHERS.items()}
     best = max(votes, key=votes.__getitem__)
-    return best if votes[best] > ENOUGH * len(words) else ""
+    return best if votes[best] > MIN_VOTING_SHARE * len(words) else ""
 
 
 def _votes(words: list[str]) -> dict[str, float]:
@@ -105,7 +107,7 @@ def _votes(words: list[str]) -> dict[str, float]:
         for name in vote.shapes:
             by_shape[name] += count
     # The shapes of English are those of half of Europe: in a longer text its words must show.
-    if len(words) > FEW and by_word["en"] < ENOUGH * len(words):
+    if len(words) > SHORT_TEXT_WORDS and by_word["en"] < MIN_VOTING_SHARE * len(words):
         by_shape["en"] = 0
     return {name: (by_word[name] + by_shape[name] - 2 * against) / len(words) for name in by_word}
 
@@ -131,7 +133,7 @@ def is_foreign(text: str, language: str) -> bool:
     an importer may have guessed by a word or two."""
     if language not in STRANGE:
         return False
-    sample = text[:SAMPLE].lower()
+    sample = text[:SAMPLED_CHARACTERS].lower()
     strange = len(STRANGE[language].findall(sample))
     return strange > 0 and strange > sum(map(len, WORD.findall(sample))) / 100
 

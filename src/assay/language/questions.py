@@ -74,7 +74,7 @@ _COMPILED = {
     language: tuple(re.compile(rule, re.IGNORECASE) for rule in rules)
     for language, rules in _RULES.items()
 }
-LONGEST = 12  # words that are excluded: more is a sentence of its own (taste)
+MAX_EXCLUDED_WORDS = 12  # words that are excluded: more is a sentence of its own (taste)
 
 
 class SplitQuestion(NamedTuple):
@@ -90,7 +90,7 @@ def without_excluded(text: str, language: str) -> SplitQuestion:
     left_out: list[str] = []
     for rule in _COMPILED.get(language, ()):
         match = rule.search(wanted)
-        if match is None or len(match[1].split()) > LONGEST:
+        if match is None or len(match[1].split()) > MAX_EXCLUDED_WORDS:
             continue
         rest = f"{wanted[: match.start()]} {wanted[match.end() :]}"
         if not re.search(r"[^\W\d_]{3,}", rest):

@@ -57,7 +57,7 @@ PAPERS = {
     },
 }
 # Words for a kind of law, which name none.
-KINDS = (
+LAW_KINDS = (
     "yleislaki erityislaki erillislaki puitelaki kehyslaki rinnakkaislaki muutoslaki kumoamislaki"
 ).split()
 POINTERS = {
@@ -131,7 +131,7 @@ def mentioned(text: str, at: int, after: int) -> dict[str, str]:
     found = {}
     for match in _MENTION.finditer(text, max(0, after, at - _MENTION_REACH), at):
         name = law_name(match[0].partition("(")[0].strip())
-        if name not in KINDS:
+        if name not in LAW_KINDS:
             found = {"law": name} | ({"id": match["id"]} if match["id"] else {})
     return found
 

@@ -34,7 +34,9 @@ from assay.law.spellings import (
     law_in_field,
 )
 
-LONGEST = 300  # characters that are read of a section (taste); a law with a long name is shorter
+MAX_SECTION = (
+    300  # characters that are read of a section (taste); a law with a long name is shorter
+)
 SECTION = re.compile(r"\d+[a-zåäö]*")
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")  # of a node id
 HEBREW_CHAPTER = re.compile(r"(?:פרק|חלק)?([א-ת]{1,3}\d*)[-–]?")
@@ -51,7 +53,7 @@ LAW_BEFORE = re.compile(r"([^§]*[^§\s,:\d]|[^§]*\d/\d{4}\)?)[\s,:]+(?=\d)")
 NO_LAW = re.compile(r"[\d(]|mom|luku|luvu")
 SEVERAL = re.compile(rf"\d+\w*\s*(?:,|{DASH}|/|ja |tai |and |or |to )\s*\d")
 # 'kuntalain 110 a ja' before 111 is no law
-LISTED = re.compile(rf"§|\d\s*[a-zåäö]?\s*(?:,|{DASH}|ja|tai|sekä|and|or|to)$")
+IS_LIST = re.compile(rf"§|\d\s*[a-zåäö]?\s*(?:,|{DASH}|ja|tai|sekä|and|or|to)$")
 STRANGE = re.compile(
     rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|\bpyk|סעיף קטן|^\d+\w* |^\d+[a-z]\.\d"
     r"|(?:laki|lain|kaari|asetus)$"
@@ -169,7 +171,9 @@ def read_section(value: object, language: str = "") -> Cited | None:
     """'Kuntalaki 110 a § 3 mom.' taken apart; a label of another kind ('liite 1', 'IV') as it is.
     None where it looks like a section and is not one: '110–112 §', '110 3'. What languages write
     alike is read in the one given: '§ 12.2' is moment 2 in Finnish."""
-    return _read_section(" ".join(str(_without_zero_decimals(value))[:LONGEST].split()), language)
+    return _read_section(
+        " ".join(str(_without_zero_decimals(value))[:MAX_SECTION].split()), language
+    )
 
 
 @lru_cache(maxsize=100_000)
@@ -182,7 +186,7 @@ def _read_section(text: str, language: str) -> Cited | None:
     ):
         return cited
     law = LAW_BEFORE.match(folded)
-    if law and law_in_field().search(law[1]) and not LISTED.search(law[1]):
+    if law and law_in_field().search(law[1]) and not IS_LIST.search(law[1]):
         cited = _read_bare_number(folded[law.end() :], language)
         return cited and cited._replace(law=law[1])
     if citations or STRANGE.search(folded) or short_law(text, language):
@@ -225,7 +229,7 @@ def _only_citation(text: str, citations: list[Citation]) -> Cited | None:
         return None
     if not before or not before.strip(PREFIX_LETTERS):  # בסעיף: in the section
         return cited
-    if cited.law or cited.law_id or LISTED.search(before) or NO_LAW.match(before.casefold()):
+    if cited.law or cited.law_id or IS_LIST.search(before) or NO_LAW.match(before.casefold()):
         return None
     return cited._replace(law=before)
 

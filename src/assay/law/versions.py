@@ -50,7 +50,7 @@ EMPTY = re.compile(
     rf"|{_OF_WHAT}ה\w+ שולבו? (?:: )?ב.{{1,250}}",
     re.I,
 )
-LONGEST = 300  # characters of a text that only states its status (taste)
+MAX_STATUS_CHARACTERS = 300  # characters of a text that only states its status (taste)
 # of Finlex: the year and the number of the act that amended it last
 AMENDED = re.compile(r"(?:fin@)?((?:19|20)\d\d)(\d{4})")
 FINNISH_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
@@ -81,7 +81,7 @@ def cited_version(version: str) -> str:
 
 def status_of_text(text: str) -> str:
     """`repealed` or `placeholder` where a text says nothing else; else empty."""
-    line = " ".join(text.split()) if len(text) <= LONGEST else ""
+    line = " ".join(text.split()) if len(text) <= MAX_STATUS_CHARACTERS else ""
     if not line:
         return ""
     return REPEALED if GONE.fullmatch(line) else PLACEHOLDER if EMPTY.fullmatch(line) else ""

@@ -250,7 +250,7 @@ def _callable_by_agents(
 
 Words = Callable[[AssayError], str]
 MARKDOWN = "text/markdown"
-MOST = 10  # documents of a prompt; taste
+MAX_PROMPT_DOCUMENTS = 10  # documents of a prompt; taste
 
 
 def offer(server: MCPServer[Any], service: Service, words: Words) -> None:
@@ -297,7 +297,7 @@ def _prompts(server: MCPServer[Any], service: Service, words: Words) -> None:
     @server.prompt(title="Judge these")
     def judge_these(gold: str, how_many: str = "3") -> str:
         """Judge the next documents of a gold set by its rubric, for an expert to decide on."""
-        count = min(int(how_many), MOST) if how_many.isdecimal() else 3
+        count = min(int(how_many), MAX_PROMPT_DOCUMENTS) if how_many.isdecimal() else 3
         return (
             f"Judge the next {count} documents of the gold set {gold!r}.\n"
             f"1. Call get_rubric with gold={gold!r} and read it.\n"

@@ -21,13 +21,13 @@ from assay.judging.agreement import (
 from assay.reports.grids import headed_table
 from assay.reports.numbers import signed
 
-KINDS = {
+KIND_WORDS = {
     "human": "people among themselves",
     "machine": "machines among themselves",
     "across": "people against machines",
 }
 NO_BREAK = "\N{NO-BREAK SPACE}"
-FEW = f"{NO_BREAK}*"
+FEW_MARK = f"{NO_BREAK}*"
 WIDE = 118  # columns in which the widest table has room for whole cells
 LEANINGS = {"strict": "stricter than the others", "lenient": "more lenient than the others"}
 
@@ -47,7 +47,7 @@ def agreement_tables(agreement: Agreement) -> Iterator[TitledTable]:
         yield _confusion(agreement.confusion)
         slices: dict[str, Mapping[str, AgreementFigures]] = {
             "People and machines": {
-                KINDS[name]: figures for name, figures in agreement.by_kind.items()
+                KIND_WORDS[name]: figures for name, figures in agreement.by_kind.items()
             }
             if len(agreement.by_kind) > 1
             else {},
@@ -88,7 +88,7 @@ def notes(agreement: Agreement) -> Iterator[str]:
         else "queries are too few to resample, so they may be too narrow"
     )
     few = agreement.resampled == "queries" and any(
-        row[0].endswith(FEW) for part in agreement_tables(agreement) for row in part.rows
+        row[0].endswith(FEW_MARK) for part in agreement_tables(agreement) for row in part.rows
     )
     yield (
         f"Intervals: {agreement.level:.0%}, bootstrap over {agreement.resampled} "
@@ -96,8 +96,8 @@ def notes(agreement: Agreement) -> Iterator[str]:
     )
     if few:
         yield (
-            f"{FEW.strip()} fewer than {MIN_CLUSTERS} queries: resampled over pairs instead, so "
-            "the intervals of this row may be too narrow."
+            f"{FEW_MARK.strip()} fewer than {MIN_CLUSTERS} queries: resampled over pairs instead, "
+            "so the intervals of this row may be too narrow."
         )
     if len(agreement.by_pair) > 1:
         yield (
@@ -230,7 +230,7 @@ def _main_figures(figures: AgreementFigures) -> tuple[AgreementFigure, ...]:
 
 def _row_name(name: str, *figures: AgreementFigure) -> str:
     """Marked where the row is resampled otherwise than the rest of the page."""
-    return name + FEW if any(figure.note == OVER_PAIRS for figure in figures) else name
+    return name + FEW_MARK if any(figure.note == OVER_PAIRS for figure in figures) else name
 
 
 def _value(figure: AgreementFigure) -> str:

@@ -26,9 +26,9 @@ from assay.reports.junit import NOT_XML
 from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
-HEADLINE = "faultless"  # the share of answers without a fault: every answer has a value
+HEADLINE_SHARE = "faultless"  # the share of answers without a fault: every answer has a value
 NO_SPAN = (None, None)
-SHOWN = 30  # faults on a card; the results file has all; taste
+CARD_FAULTS = 30  # faults on a card; the results file has all; taste
 TOTALS = ("answers", "refused", "citations", "citations_checked", "quotes", "figures")
 
 
@@ -68,11 +68,14 @@ def figure_rows(results: AnswerResults, words: Words) -> list[tuple[str, str]]:
 
 def headline(results: AnswerResults) -> str:
     """The figure that a check is known by, with its interval, in English."""
-    value, (low, high) = results.overall[HEADLINE], results.intervals.overall.get(HEADLINE, NO_SPAN)
+    value, (low, high) = (
+        results.overall[HEADLINE_SHARE],
+        results.intervals.overall.get(HEADLINE_SHARE, NO_SPAN),
+    )
     asked = int(results.overall["answers"] or 0)
     shown = "–" if value is None else f"{value:.3f}"
     between = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
-    return f"{HEADLINE} {shown}{between}, {counted(asked, 'answer')}"
+    return f"{HEADLINE_SHARE} {shown}{between}, {counted(asked, 'answer')}"
 
 
 def fault_rows(results: AnswerResults, words: Words) -> list[tuple[str, str, str, str]]:
@@ -118,15 +121,15 @@ def card(results: AnswerResults, language: str = "en") -> Any:
     faults = _faults(results)
     if not faults:
         parts.append(Text(words("answers.no_faults")))
-    for note in faults[:SHOWN]:
+    for note in faults[:CARD_FAULTS]:
         id, what, text, reason = _fault(note, words)
         line = Text(f"{id}  ", style="bold")
         line.append(what, style="red")
         line.append(f"  {text[:80]}")
         line.append(f"  {reason[:160]}" if reason else "", style="dim")
         parts.append(line)
-    if len(faults) > SHOWN:
-        parts.append(Text(words("answers.more", n=len(faults) - SHOWN), style="dim"))
+    if len(faults) > CARD_FAULTS:
+        parts.append(Text(words("answers.more", n=len(faults) - CARD_FAULTS), style="dim"))
     for check in results.verdict.checks if results.verdict else ():
         style = {"pass": "green", "fail": "red"}.get(check.status, "yellow")
         status = words(f"statuses.{check.status}")

@@ -29,7 +29,7 @@ from assay.reports.drawings import (
 )
 from assay.reports.numbers import Numbers, is_rate
 from assay.reports.shapes import ReportFigure, ReportQuery, ReportView
-from assay.reports.view import FEW, RATES, failed_questions, heading, machine_block
+from assay.reports.view import RATES, SMALL_SLICE, failed_questions, heading, machine_block
 from assay.reports.wording import Sentences, powers
 from assay.reports.words import Words, page_table
 
@@ -74,7 +74,7 @@ def render(report: ReportView) -> str:
         marks=_change_marks(report),
         powers=powers(report.comparison, Sentences(words)) if report.comparison else [],
         questions=_failed_first(report) if report.kind == "golden" else [],
-        few=FEW,
+        few=SMALL_SLICE,
         heading=heading,
         plainly=_plain_namer(report.language),
         grade_class=_grade_class,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
 
 NO_BOUNDS: Bounds = (None, None)
-HEADLINE = "nDCG@10"
+HEADLINE_MEASURE = "nDCG@10"
 
 
 class ReportFigure(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,7 +246,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
         nothing can be unjudged."""
         if not self.unjudged:
             return None
-        named = (each for each in self.unjudged if each.measure == HEADLINE)
+        named = (each for each in self.unjudged if each.measure == HEADLINE_MEASURE)
         found = next(named, self.unjudged[0])
         cutoffs = {line.measure: line.cutoff for line in self.measures}
         return found, cutoffs.get(found.measure)

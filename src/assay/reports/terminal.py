@@ -35,7 +35,7 @@ from assay.evaluation.measures import MEASURES, Measure, parse_measure
 from assay.reports.grids import STATUS_STYLES, bare_table, headed_table, keep_on_one_line
 from assay.reports.numbers import Numbers, is_rate, short
 from assay.reports.shapes import ReportFigure, ReportQuery, ReportView
-from assay.reports.view import FEW, RATES, failed_questions, machine_block, view
+from assay.reports.view import RATES, SMALL_SLICE, failed_questions, machine_block, view
 from assay.reports.wording import Sentences
 from assay.reports.words import Words
 
@@ -69,10 +69,10 @@ def scorecard(report: ReportView) -> RenderableType:
         table.add_section()
         table.add_row(Text(part.title, style="bold"))
         for row in part.rows:
-            mark = " *" if row.n < FEW else ""
-            few = few or row.n < FEW
+            mark = " *" if row.n < SMALL_SLICE else ""
+            few = few or row.n < SMALL_SLICE
             _add_row(table, f"  {row.name}{mark}", row.n, row.figures, numbers)
-    note = [Text(), Text(say("terminal.few", few=FEW), style="dim")] if few else []
+    note = [Text(), Text(say("terminal.few", few=SMALL_SLICE), style="dim")] if few else []
     notes = [*note, *_footnotes(report, say, numbers)]
     return Group(_title(report, say), Text(), table, *notes, *_machine(report))
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.evaluation.comparison import Comparison, Difference, Leaderboard, SliceLead
-from assay.evaluation.planning import MOST, Need, Plan
+from assay.evaluation.planning import MAX_QUERIES, Need, Plan
 from assay.evaluation.statistics import SMALL
 from assay.evaluation.trends import Event, Kind, Trend
 from assay.reports.grids import STATUS_STYLES, Hanging, headed_table, keep_on_one_line
@@ -417,7 +417,7 @@ def _count(value: int | None) -> str:
 
 
 def _queries(value: int | None) -> str:
-    return f"more than {MOST:,} queries" if value is None else f"{value:,} queries"
+    return f"more than {MAX_QUERIES:,} queries" if value is None else f"{value:,} queries"
 
 
 def _range(need: Need) -> str:

@@ -21,7 +21,7 @@ from assay.reports.html import _MarkedWords, template_environment
 from assay.reports.numbers import Numbers, short
 from assay.reports.words import Words
 
-LISTED = 10  # settings on a terminal; taste
+LISTED_SETTINGS = 10  # settings on a terminal; taste
 WIDE = 5  # parameters that a table on a terminal has room for
 SHADES = " ░▒▓█"
 AXES = 8  # of the parallel view; taste
@@ -155,9 +155,12 @@ def _notes(report: TuneReport, words: Words) -> Iterator[str]:
     """Notes to read before using the setting."""
     excluded = [trial for trial in report.trials if trial.excluded]
     if excluded:
-        why = (f"{setting_text(trial.parameters)}: {trial.excluded}" for trial in excluded[:LISTED])
+        why = (
+            f"{setting_text(trial.parameters)}: {trial.excluded}"
+            for trial in excluded[:LISTED_SETTINGS]
+        )
         lines = [f"{words.plural('tune.excluded', len(excluded))}:", *map(words.isolated, why)]
-        yield "\n".join([*lines, "…"] if len(excluded) > LISTED else lines)
+        yield "\n".join([*lines, "…"] if len(excluded) > LISTED_SETTINGS else lines)
     current, winner = report.trials[0], _winner(report)
     if winner.unjudged > current.unjudged:
         yield words("tune.more_unjudged", winner=winner.unjudged, current=current.unjudged)
@@ -383,7 +386,7 @@ def terminal(report: TuneView) -> RenderableType:
     # too many parameters for a terminal are left to the files
     from_column = 1 if report.varied <= WIDE else 1 + report.varied
     listed = headed_table(right=[report.head[0], *report.head[from_column:]])
-    for line in report.lines[:LISTED]:
+    for line in report.lines[:LISTED_SETTINGS]:
         listed.add_row(line[0], *line[from_column:])
     parts += [Text(), listed]
     if report.is_better:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.core.results import (
-    FEWEST,
+    MIN_QUERIES,
     Baseline,
     Bounds,
     Doubt,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import Comparison
     from assay.evaluation.golden.changes import GoldenChanges
 
-FEW = 10  # a slice with fewer queries is marked; chosen
+SMALL_SLICE = 10  # a slice with fewer queries is marked; chosen
 # The rates of a golden set, as pages and tables have them; Markdown has every figure.
 RATES = (
     "pass_rate_total",
@@ -540,7 +540,7 @@ def _machine_notes(estimate: MachineEstimate, say: Words) -> Iterator[str]:
     if any(figure.value is not None and not figure.weight for figure in asked):
         yield say("machine.no_weight")
     if few := [figure.measure for figure in figures if figure.value is None]:
-        yield say("machine.too_few", measures=", ".join(few), fewest=FEWEST)
+        yield say("machine.too_few", measures=", ".join(few), fewest=MIN_QUERIES)
     if most := max((figure.left_out for figure in figures), default=0):
         yield say("machine.left_out", n=most)
     if most := max((figure.nothing_relevant for figure in figures), default=0):

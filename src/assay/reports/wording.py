@@ -18,7 +18,7 @@ from assay.core.results import (
     ANSWER_SHARES,
     BOUNDS,
     DROPS,
-    FEWEST,
+    MIN_QUERIES,
     WIDE,
     Baseline,
     Check,
@@ -61,7 +61,7 @@ SHARES = ("share", "up", "down")  # facts of a reason that are written in per ce
 ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
 PLAN = "assay plan"
-FIRST = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
+MIN_JUDGED_HITS = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
 SHOWN_RISKS = 3  # queries that a warning names; taste
 FEWEST_QUERIES = 2  # that an interval takes
 SHOWN_MUSTS = 3  # failed questions that an answer names; taste
@@ -786,8 +786,8 @@ def _doubt(doubt: Stability, sentences: Sentences) -> str:
     hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
     facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}
     if doubt.stands is None:
-        first = min(max(FIRST - doubt.judged, 0), doubt.unjudged)
-        return sentences.words("doubt_unknown", **facts, n=first or FIRST)
+        first = min(max(MIN_JUDGED_HITS - doubt.judged, 0), doubt.unjudged)
+        return sentences.words("doubt_unknown", **facts, n=first or MIN_JUDGED_HITS)
     if doubt.expected is None:
         return sentences.words("doubt_none", **facts)
     facts |= {
@@ -945,7 +945,7 @@ def _expected_place(entry: GoldenEntry) -> str:
 
 def why_not_estimated(judged: int, nothing_relevant: int) -> str:
     """The reason why machine votes give no estimate: people judged too few queries in full."""
-    reason = f"people judged {counted(judged, 'query')} in full, and {FEWEST} are needed"
+    reason = f"people judged {counted(judged, 'query')} in full, and {MIN_QUERIES} are needed"
     if nothing_relevant:
         reason += f" that have something relevant: {nothing_relevant} have nothing"
     return reason

@@ -26,7 +26,7 @@ LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
 WEAK = 0.5
 QUESTIONS = ("question", "question_synthetic")
 ANSWERS = ("conclusion", "conclusion_synthetic", "summary")
-LONGEST = 200  # characters of a question
+MAX_SHOWN_QUESTION = 200  # characters of a question
 MOST_STATUTES = 4  # of a hit that are shown; taste
 WORD = re.compile(r"\w+")
 LIKE_IT = 0.2  # what a written question has in common with the one asked, to be shown
@@ -275,7 +275,11 @@ def _statutes(document: Document, cited: set[str], said: str) -> tuple[str, ...]
 
 def _cut(text: str) -> str:
     whole = " ".join(text.split())
-    return whole if len(whole) <= LONGEST else whole[:LONGEST].rsplit(" ", 1)[0] + " …"
+    return (
+        whole
+        if len(whole) <= MAX_SHOWN_QUESTION
+        else whole[:MAX_SHOWN_QUESTION].rsplit(" ", 1)[0] + " …"
+    )
 
 
 # ── signals as reasons ────────────────────────────────────────────────────────────────────────────

@@ -209,7 +209,7 @@ def named_encoder(name: str) -> Encoder:
 # ── vectors of the prose of reports ───────────────────────────────────────────────────────────────
 
 # words of a passage that are encoded, if the encoder reads as many: 256 with two marks
-LONGEST = 254
+MAX_PASSAGE_TOKENS = 254
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class PassageVectors:
 
 def vectors_of_passages(reports: Sequence[Reported | None], encoder: str) -> PassageVectors:
     passages = [
-        (Parts(texts=((passage, LONGEST),), most=LONGEST), row)
+        (Parts(texts=((passage, MAX_PASSAGE_TOKENS),), most=MAX_PASSAGE_TOKENS), row)
         for row, report in enumerate(reports)
         if report and report.body
         for passage in pairs_in(report.body)

@@ -37,7 +37,7 @@ from assay.search.lexical import Bm25, bm25, count_terms
 
 K1 = 1.2  # BM25; research/hebrew.md
 B = 0.6  # its length normalisation; research/hebrew.md
-LONGEST = 2_000  # characters of a question (taste)
+MAX_QUESTION_CHARACTERS = 2_000  # characters of a question (taste)
 HINT = 'A line is {"id": "…", "questions": ["…", "…"]}.'
 _VERSION = re.compile(r"@\d+")
 
@@ -119,9 +119,10 @@ def read_written(path: Path) -> list[Written]:
         for question in line.questions:
             if not question.strip():
                 raise InputError("a question is empty", where=where, hint=HINT)
-            if len(question) > LONGEST:
+            if len(question) > MAX_QUESTION_CHARACTERS:
                 raise InputError(
-                    f"a question has {len(question):,} characters, more than {LONGEST:,}",
+                    f"a question has {len(question):,} characters, more than "
+                    f"{MAX_QUESTION_CHARACTERS:,}",
                     where=where,
                 )
         read.append(line)

@@ -55,7 +55,7 @@ from assay.search.reports.documents import is_prose
 from assay.search.reports.features import best_sentences, read_question, report_signals
 from assay.search.reports.question import towns_missing
 from assay.search.signals import (
-    NAMED,
+    NAMED_SECTION,
     Signals,
     SoftQuestion,
     acts_called,
@@ -580,7 +580,7 @@ def look_up(index: Index, signals: Signals, text: str) -> None:
     if not index.has_sections:  # a provision is cited by its place, not by what it cites
         rows += _citing(index, text)
     named = np.zeros(len(index), np.float32)
-    named[rows] = NAMED
+    named[rows] = NAMED_SECTION
     cited = sections_named(text, index.profile.language) if index.has_sections else []
     places = _places(index, cited)
     beside = words_beside(text, index.profile.language) if cited else 0
@@ -589,7 +589,7 @@ def look_up(index: Index, signals: Signals, text: str) -> None:
     elif places.any():
         signals["citation"] = np.maximum(signals.get("citation", 0), places)
         if beside < MANY_BESIDE:
-            named = np.maximum(named, NAMED * places)
+            named = np.maximum(named, NAMED_SECTION * places)
         else:
             signals["fused"] = signals["fused"] + BESIDE * places
     if named.any():

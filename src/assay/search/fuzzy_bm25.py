@@ -43,7 +43,9 @@ SIZES = (3, 4, 5)  # n-grams: fewer sizes pass less
 UNSEEN_SHARE = 0.5  # by hand, of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096  # words whose look-alikes are kept; chosen
 NO_HOLDERS = np.empty(0, np.int32)
-FEW = 4  # taste: times fewer postings than documents, from which on those alone are looked at
+MANY_TIMES_FEWER = (
+    4  # taste: times fewer postings than documents, from which on those alone are looked at
+)
 # set by hand on questions on reports, not fitted (research/reports.md, experiments 19 and 29)
 BEGINNING = 3  # letters that the forms of a word have in common
 SHORT = 5  # letters of a word whose third may change
@@ -329,7 +331,7 @@ class SoftView:
         """The documents that have the word, or one like it, and how often."""
         numbers, shares = similar
         places, sizes = places_of(self._starts, numbers)
-        if len(places) * FEW > self.documents:
+        if len(places) * MANY_TIMES_FEWER > self.documents:
             frequency = self.frequency(similar)
             rows = np.flatnonzero(frequency > 0)
             return rows, frequency[rows]

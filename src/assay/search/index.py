@@ -129,8 +129,8 @@ REPORT_VIEWS = ("label", "context", "body", "page", "subject")
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view, the usual value
 GRAM_B = 0.6  # BM25; chosen
 TOGETHER = 3  # documents of one title, on average, from which on a title names a work (by hand)
-BLOCK = 2_000  # documents read at a time (taste)
-SAMPLE = 200  # documents that the language is told from (taste)
+BLOCK_DOCUMENTS = 2_000  # documents read at a time (taste)
+LANGUAGE_DOCUMENTS = 200  # documents that the language is told from (taste)
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 _RUNS = re.compile(r"[^\W_]+")
 _ASCII_RUNS = re.compile(r"[a-z0-9]+")
@@ -260,7 +260,7 @@ class _Sources:
         is_report = self.profile.kind == ROWS
         pairs = iter(self.pairs)
         done = 0
-        while block := list(islice(pairs, BLOCK)):
+        while block := list(islice(pairs, BLOCK_DOCUMENTS)):
             yield (
                 [view_of(document, dense=has_encoder, report=is_report) for document, _ in block],
                 [digest for _, digest in block],
@@ -331,7 +331,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     for document in documents:
         if document.language.strip():
             stated[language_code(document.language)] += 1
-        if len(sample) < SAMPLE:
+        if len(sample) < LANGUAGE_DOCUMENTS:
             view = view_of(document, dense=False)
             sample.append(f"{view.title} {view.body}"[:2_000])
         characters += body_length(document)

@@ -44,7 +44,7 @@ FORMAT = 18
 READABLE = (*range(6, 18), FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
-ASKED = "asked"
+QUESTIONS_PREFIX = "asked"
 WINDOW = "window"
 LEARNED = "learned"  # the encoder of an index up to format 15: vectors of the collection itself
 WRITTEN = "document_questions.txt"  # the end mark of a data folder
@@ -195,10 +195,10 @@ def _arrays_of(index: Index) -> Arrays:
     if len(index.transitional):
         arrays["transitional"] = index.transitional
     if index.written is not None:
-        arrays |= _postings(ASKED, index.written.postings)
-        arrays[f"{ASKED}.documents"] = index.written.documents
+        arrays |= _postings(QUESTIONS_PREFIX, index.written.postings)
+        arrays[f"{QUESTIONS_PREFIX}.documents"] = index.written.documents
         if index.written.vectors is not None:
-            arrays[f"{ASKED}.vectors"] = index.written.vectors
+            arrays[f"{QUESTIONS_PREFIX}.vectors"] = index.written.vectors
     if index.said is not None:
         arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
     if index.passages is not None:
@@ -250,8 +250,8 @@ def _lists_of(index: Index) -> Lists:
         if index.words.forms:
             lists["forms"] = [f"{form} {lemma}" for form, lemma in index.words.forms.items()]
     if index.written is not None:
-        lists[f"{ASKED}.terms"] = list(index.written.postings.numbers)
-        lists[f"{ASKED}.texts"] = list(index.written.texts)
+        lists[f"{QUESTIONS_PREFIX}.terms"] = list(index.written.postings.numbers)
+        lists[f"{QUESTIONS_PREFIX}.texts"] = list(index.written.texts)
     if index.passages is not None:
         lists["passage.lemmas"] = index.passages.lemmas
     return lists
@@ -312,7 +312,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
     fields = {
         key.removesuffix(".terms"): _field(key.removesuffix(".terms"), profile, arrays, lists)
         for key in lists
-        if key.endswith(".terms") and key not in (f"{ASKED}.terms", f"{WINDOW}.terms")
+        if key.endswith(".terms") and key not in (f"{QUESTIONS_PREFIX}.terms", f"{WINDOW}.terms")
     }
     is_soft = profile.kind != "stems"
     if profile.encoder == LEARNED:
@@ -348,7 +348,9 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
         said=PassageVectors(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
-        written=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
+        written=_asked(profile, arrays, lists)
+        if f"{QUESTIONS_PREFIX}.documents" in arrays
+        else None,
     )
     return with_vectors(index, arrays.get(VECTORS))
 
@@ -381,15 +383,17 @@ def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
 
 
 def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> WrittenQuestions:
-    documents = arrays[f"{ASKED}.documents"]
+    documents = arrays[f"{QUESTIONS_PREFIX}.documents"]
     postings = replace(
-        _field(ASKED, profile, arrays, lists), documents=len(documents), k1=document_questions.K1
+        _field(QUESTIONS_PREFIX, profile, arrays, lists),
+        documents=len(documents),
+        k1=document_questions.K1,
     )
     return WrittenQuestions(
         postings=postings,
         documents=documents,
-        texts=lists.get(f"{ASKED}.texts", []),
-        vectors=arrays.get(f"{ASKED}.vectors"),
+        texts=lists.get(f"{QUESTIONS_PREFIX}.texts", []),
+        vectors=arrays.get(f"{QUESTIONS_PREFIX}.vectors"),
     )
 
 

@@ -34,7 +34,7 @@ from assay.search.arrays import TINY, Array, Floats, unit_rows
 from assay.search.views import Parts
 
 # of the hash of n-grams: the offset basis of FNV-1, as in training/law_encoder.py
-SEED = 2166136261
+FNV_OFFSET = 2166136261
 
 
 def _shipped(name: str) -> tuple[Traversable, dict[str, Any]]:
@@ -105,7 +105,7 @@ def places(word: str, sizes: Sequence[int], rows: int) -> Array:
     grams = [marked]
     for size in sizes:
         grams += [marked[at : at + size] for at in range(len(marked) - size + 1)]
-    hashes = [mmh3.hash_bytes(gram.encode(), SEED, x64arch=True) for gram in grams]
+    hashes = [mmh3.hash_bytes(gram.encode(), FNV_OFFSET, x64arch=True) for gram in grams]
     numbers = np.frombuffer(b"".join(hashes), np.uint32).reshape(len(grams), -1)
     return np.asarray(numbers[:, :2].reshape(-1) % rows, np.int64)
 

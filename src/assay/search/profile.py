@@ -129,7 +129,7 @@ REPORTS = msgspec.structs.replace(
     kind=ROWS,
 )
 
-OWN = {profile.language: profile for profile in (FINNISH, HEBREW)}
+PROFILES = {profile.language: profile for profile in (FINNISH, HEBREW)}
 
 
 def with_encoder(profile: Profile, encoder: str) -> Profile:
@@ -170,8 +170,8 @@ def choose(
     if reports:
         own = REPORTS if language == "fi" else with_encoder(REPORTS, "")
         return msgspec.structs.replace(own, language=language)
-    if language in OWN:
-        return OWN[language]
+    if language in PROFILES:
+        return PROFILES[language]
     if language != "en":
         return msgspec.structs.replace(SOFT, language=language)
     if not opinions:

@@ -28,7 +28,7 @@ MAX_TEXT = 60_000  # characters of a document that are looked through (taste)
 FIRST_FIELDS = ("conclusion", "question", "summary")  # where the answer of an opinion stands
 LEAST = 30  # characters of a sentence that says something (taste)
 SHORT_TEXT = 60  # characters of a text that is shown whatever it says (taste)
-NONE = -1  # the number of what is no word
+NO_WORD = -1  # the number of what is no word
 PADDING = 8  # words that every sentence is taken to have beside its own (by hand)
 # after these a sentence goes on: "No. A-90-123", "v. Smith", "ks. 3 mom. 2 kohta"
 _SHORTENED = "No Nos Mr Mrs Ms Dr St v vs cf Sec Secs Art subd Gov nro ks esim mom".split()
@@ -93,7 +93,7 @@ def sentence_spans(texts: Sequence[str], least: int = LEAST) -> Iterator[tuple[i
 def passages_of(shown: Iterable[Sequence[str]], language: English) -> Passages:
     """Of the `shown_texts` of some documents, with a vocabulary of their own."""
     lemma_of = _Lemmas(language)
-    words: list[int] = []  # of each token the number of its lemma, or NONE
+    words: list[int] = []  # of each token the number of its lemma, or NO_WORD
     lengths: list[int] = []
     spans: list[tuple[int, int]] = []
     sentences: list[int] = []
@@ -107,7 +107,7 @@ def passages_of(shown: Iterable[Sequence[str]], language: English) -> Passages:
             spans.append((begin, end))
         sentences.append(len(spans) - before)
     every = np.array(words, np.int64)
-    is_word = every != NONE
+    is_word = every != NO_WORD
     kept = offsets_of(is_word)  # how many words stand before each token
     return _sorted(
         Passages(
@@ -121,7 +121,7 @@ def passages_of(shown: Iterable[Sequence[str]], language: English) -> Passages:
 
 
 class _Lemmas(dict[str, int]):
-    """The number of a token's lemma, found when it is first asked for; NONE for what is no word."""
+    """The number of a token's lemma, found when it is first asked for; NO_WORD if it is no word."""
 
     def __init__(self, language: English) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class _Lemmas(dict[str, int]):
 
     def __missing__(self, token: str) -> int:
         word = self._language.word(token)
-        number = NONE
+        number = NO_WORD
         if word:
             number = self.numbers.setdefault(self._language.lemma(word), len(self.numbers))
         self[token] = number

@@ -60,7 +60,9 @@ FIRST_DENSE = 0.5  # what the encoder counts in choosing them
 MEANT = 0.6  # a thesaurus term, beside the word (research/finnish.md, experiment 12)
 TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
-NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
+NAMED_SECTION = (
+    4.0  # for the section that is all that is asked for: more than all other signals together
+)
 SUBJECT_LETTERS = 5  # such a word has at least
 # of the provisions with a word, at least USUAL, the part that one act has: the word is then its own
 # (research/finnish.md, experiment 21)
@@ -272,7 +274,7 @@ def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -
         if not (signals["citation"] * of_act).any():
             # no act is named: a section that is here is meant, if it is all that is asked for
             of_act = np.full(len(index), not question.asks_more)
-        signals["named"] = NAMED * signals["citation"] * of_act
+        signals["named"] = NAMED_SECTION * signals["citation"] * of_act
     signals["fused"] = fused + signals["named"]
     return signals
 
@@ -544,7 +546,7 @@ def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
 
 # ── features of the first documents ───────────────────────────────────────────────────────────────
 
-LOOKED_AT = 40  # documents: 20 and 30 gave no more (research/hebrew.md, experiment 28)
+CONSIDERED_DOCUMENTS = 40  # documents: 20 and 30 gave no more (research/hebrew.md, experiment 28)
 MOST_WORDS = 60  # of a question (taste)
 LATEST = 5  # places in a section from which on a moment is simply late (by hand)
 
@@ -555,7 +557,9 @@ def look_closer(
     """Add features of the first documents to their score: `words_held`, `place_in_section`, and
     `question_dense` where the index has vectors of written questions."""
     fused = signals["fused"].astype(np.float64)
-    rows = best_rows(fused if allowed is None else np.where(allowed, fused, -1.0), LOOKED_AT)
+    rows = best_rows(
+        fused if allowed is None else np.where(allowed, fused, -1.0), CONSIDERED_DOCUMENTS
+    )
     rows = rows[fused[rows] > 0]
     found = features_of(index, signals, text, words, rows)
     fused[rows] += ranked(found, index.profile.weights)

@@ -36,9 +36,9 @@ from assay.search.signals import MAX_WORDS, similar_words, statutory_terms
 from assay.search.thesaurus import Term, thesaurus
 
 # taste, unless a note is named
-LONGEST = 280  # characters of a passage,
+PASSAGE_CHARACTERS = 280  # characters of a passage,
 ROOM = 400  # and so many where a sentence ends there
-SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
+SHOWN_LOOKALIKE = 0.3  # how much a look-alike must count to be shown as a word of the question
 MEANT = 0.5  # and how much to be named as what it stands for
 SAME_WORD = 0.85  # how alike two lemmas must be
 COMMON = 0.2  # the least weight of a word, that of one which most documents have
@@ -89,7 +89,7 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
     else:
         span = _best_span(index, asked, texts)
     if span is None:
-        return shortened(document.text[:LONGEST]), []
+        return shortened(document.text[:PASSAGE_CHARACTERS]), []
     text = "".join(texts)
     if index.profile.kind == "stems":
         best = " ".join(text[slice(*_whole_sentence(text, *span))].split())
@@ -108,18 +108,22 @@ def _around(text: str, begin: int) -> str:
     starts = [start for start, _ in sentence_spans([text]) if start < begin]
     while starts and len(text) - starts[-1] <= ROOM:
         begin = starts.pop()
-    return " ".join(text[begin : begin + LONGEST * 2].split())[: LONGEST * 2]
+    return " ".join(text[begin : begin + PASSAGE_CHARACTERS * 2].split())[: PASSAGE_CHARACTERS * 2]
 
 
 def best_of_field(index: Index, asked: Asked, document: Document, name: str) -> str:
     """A field from where it says most of what is asked for, where it is the first that is kept in
     sentences; from its beginning otherwise."""
     text, begin = document.fields.get(name, ""), 0
-    row = index.row_of.get(document.id) if name == FIRST_FIELDS[0] and len(text) > LONGEST else None
+    row = (
+        index.row_of.get(document.id)
+        if name == FIRST_FIELDS[0] and len(text) > PASSAGE_CHARACTERS
+        else None
+    )
     if index.passages is not None and asked.lemmas is not None and row is not None:
         span = index.passages.best(row, asked.lemmas, until=len(text))
         begin = _whole_sentence(text, *span)[0] if span else 0
-    shown = shortened(" ".join(text[begin : begin + 2 * LONGEST].split()))
+    shown = shortened(" ".join(text[begin : begin + 2 * PASSAGE_CHARACTERS].split()))
     return f"… {shown}" if begin else shown
 
 
@@ -175,7 +179,7 @@ def _earlier(
     """The first sentence from which on a passage says about as much as from the best one on."""
 
     def says(number: int) -> float:
-        until = said[number][0] + LONGEST
+        until = said[number][0] + PASSAGE_CHARACTERS
         shown: set[str] = set()
         for begin, end, held in said[number:]:
             if begin >= until:
@@ -280,7 +284,7 @@ def _meant(index: Index, words: list[str]) -> dict[str, dict[str, float]]:
     terms = statutory_terms(index, words)
     for word in words:
         numbers, shares = similar_words(index, word, terms.get(word, []))
-        shown = shares > SHOWN
+        shown = shares > SHOWN_LOOKALIKE
         for number, share in zip(numbers[shown].tolist(), shares[shown].tolist(), strict=True):
             meant.setdefault(index.words.words[number], {})[word] = share
     return meant
@@ -359,9 +363,9 @@ def _asked_lemmas(passages: Passages | None, weights: dict[str, float]) -> Array
 
 def shortened(text: str) -> str:
     """To the end of the sentence that the room ends in, where that is near; else to a word."""
-    if len(text) <= LONGEST:
+    if len(text) <= PASSAGE_CHARACTERS:
         return text
-    end = ENDS.search(text, LONGEST - 1, ROOM)
+    end = ENDS.search(text, PASSAGE_CHARACTERS - 1, ROOM)
     if end is None:
-        return text[:LONGEST].rsplit(" ", 1)[0] + " …"
+        return text[:PASSAGE_CHARACTERS].rsplit(" ", 1)[0] + " …"
     return text[: end.end()] + (" …" if text[end.end() :].strip() else "")

@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from assay.language.analysis import Analyzer, analyzer
 from assay.language.hebrew import FINALS, same_word
 
-LONGEST = 3  # words of a variant (taste): what is longer is left out
+MAX_VARIANT_WORDS = 3  # words of a variant (taste): what is longer is left out
 ENDING = 4  # letters of a case ending on a foreign word (taste): "budgetin"
 Term = tuple[str, ...]
 
@@ -45,7 +45,7 @@ class Thesaurus:
         letters left when endings are cut off, is none: it may mean something else."""
         lemmas = [self._lemma(word) for word in words]
         found: list[tuple[Term, Term]] = []
-        for size in range(1, LONGEST + 1):
+        for size in range(1, MAX_VARIANT_WORDS + 1):
             for start in range(len(words) - size + 1):
                 said = tuple(words[start : start + size])
                 entries = self._entries.get(tuple(lemmas[start : start + size]), ())
@@ -69,7 +69,7 @@ class Thesaurus:
         phrase."""
         lemmas = [self._lemma(word) for word in words]
         terms: dict[str, list[Term]] = {}
-        for size in range(1, LONGEST + 1):
+        for size in range(1, MAX_VARIANT_WORDS + 1):
             for start in range(len(words) - size + 1):
                 for _, term in self._entries.get(tuple(lemmas[start : start + size]), ()):
                     for word in words[start : start + size]:
@@ -118,7 +118,7 @@ def thesaurus(language: str) -> Thesaurus | None:
                 # where all words but one are too common to be kept, that one does not mean the
                 # phrase
                 is_remnant = len(key) == 1 and len(variant.split()) > 1
-                if words and 0 < len(key) <= LONGEST and not is_remnant:
+                if words and 0 < len(key) <= MAX_VARIANT_WORDS and not is_remnant:
                     entries.setdefault(key, []).append((tuple(said), words))
     return Thesaurus(reader, entries, forms, frozenset(foreign))
 

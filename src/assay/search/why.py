@@ -36,7 +36,7 @@ LEADING = 3  # hits whose chapter may be that of another
 READ = 2_000  # characters of a text
 LEADING_NUMBER = re.compile(r"\d+")
 NUMBER = re.compile(r"(?<![\d:/])\d+(?![\d/])")  # that may be one of a section
-NAMED = 0.1  # of the signal that says that the question names a document
+NAMED_DOCUMENT = 0.1  # of the signal that says that the question names a document
 CITED = 0.9  # of the signal that says that it is the provision cited
 LEAST_ROOT = 3  # letters
 ENDING = 2  # letters of a word that may be others where it is part of a longer one
@@ -84,7 +84,7 @@ def _named(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:
     """The hits that the question names. One word names the only provision that has it, and
     otherwise the one that it is the title of."""
     strength = {hit.doc_id: hit.explanation.get("named", 0.0) for hit in hits}
-    named = {doc_id for doc_id, value in strength.items() if value >= NAMED}
+    named = {doc_id for doc_id, value in strength.items() if value >= NAMED_DOCUMENT}
     if index.profile.kind != "soft":
         return named
     if len(asked.telling) == 1 and len(named) > 1:

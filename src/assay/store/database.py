@@ -497,6 +497,8 @@ def _disk_error(file: Path, message: str) -> str:
 def address(engine: Engine) -> str:
     if engine.dialect.name == "sqlite":
         return str(engine.url.database)
-    kept = {key: value for key, value in engine.url.query.items() if key in conninfo.SHOWN}
+    kept = {
+        key: value for key, value in engine.url.query.items() if key in conninfo.SHOWN_PARAMETERS
+    }
     shown = engine.url.set(drivername=engine.dialect.name, query=kept)
     return shown.render_as_string(hide_password=True)

@@ -277,7 +277,9 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
     )
 
 
-LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away; taste
+UNFOLDED_ROWS = (
+    30  # runs in a list, and queries of a comparison, before the rest is folded away; taste
+)
 
 _making = threading.Lock()
 
@@ -322,7 +324,7 @@ def home(request: Request) -> Response:
 class RunsQuery(msgspec.Struct, frozen=True, kw_only=True):
     gold: str = ""
     engine: str = ""
-    limit: int = LISTED
+    limit: int = UNFOLDED_ROWS
     offset: int = 0
 
 
@@ -468,9 +470,9 @@ def show_run(request: Request) -> Response:
         since=since and baseline_summary(since, language_for(request)),
         chosen=chosen,
         listed=listed,
-        queries=listed[start : start + LISTED],
+        queries=listed[start : start + UNFOLDED_ROWS],
         start=start,
-        step=LISTED,
+        step=UNFOLDED_ROWS,
         at=partial(_query_list_address, run.id, chosen),
     )
 
@@ -653,7 +655,7 @@ def compare(request: Request) -> Response:
         needed=needed,
         left_out=results.receipt.counts.get("n_unjudged", 0),
         wins=wins,
-        listed=LISTED,
+        listed=UNFOLDED_ROWS,
         same=len(found.change.queries) - len(losses) - len(wins),
         newer=_newest_pair(service, found),
         pair=urlencode({"a": parameters.a, "b": parameters.b}),

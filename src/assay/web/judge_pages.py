@@ -61,7 +61,7 @@ from assay.workbench.scoring.run_queue import engines_again
 
 WORDS = ("judge",)
 AGREEMENT_WORDS = ("agreement", "judge")
-LISTED = 200  # disagreements on the page of a set; taste
+LISTED_DISAGREEMENTS = 200  # disagreements on the page of a set; taste
 QUERIES = 50  # on one page of a set; taste
 PRECONDITION_FAILED = 412  # the judge has changed this vote in another window; RFC 9110
 
@@ -299,7 +299,7 @@ def show_agreement(request: Request) -> Response:
         facts=agreement.facts_of(figures),
         newer=newer,
         mark=_interval_mark,
-        disputes=rulings.open_disputes(dataset, home, most=LISTED) if chair else [],
+        disputes=rulings.open_disputes(dataset, home, most=LISTED_DISAGREEMENTS) if chair else [],
         to_rule=rulings.dispute_count(dataset) if chair else 0,
         chair=chair,
         uncounted=uncounted(dataset),

@@ -54,7 +54,7 @@ from assay.workbench.project.people import (
 )
 
 HISTORY = 200  # entries of a page of the audit trail; taste
-SHARED = ("people",)  # the words of these pages are in one file
+SHARED_WORDS = ("people",)  # the words of these pages are in one file
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +145,7 @@ def sign_in_page(request: Request) -> Response:
 def _sign_in_form(request: Request, to: str, *, name: str = "", complaint: str = "") -> Response:
     status = 400 if complaint else 200
     return page(
-        request, "sign-in.html", status, words=SHARED, next=to, name=name, complaint=complaint
+        request, "sign-in.html", status, words=SHARED_WORDS, next=to, name=name, complaint=complaint
     )
 
 
@@ -202,7 +202,7 @@ def invitation_page(request: Request, *, name: str = "", complaint: str = "") ->
         request,
         "invite.html",
         status,
-        words=SHARED,
+        words=SHARED_WORDS,
         invitation=found,
         name=name,
         complaint=complaint,
@@ -237,7 +237,7 @@ def me(request: Request, *, complaint: str = "", name: str | None = None) -> Res
         request,
         "me.html",
         400 if complaint else 200,
-        words=SHARED,
+        words=SHARED_WORDS,
         name=user.name if name is None else name,
         next=local_path(request.query_params.get("next", "")),
         complaint=complaint,
@@ -423,7 +423,7 @@ def history(request: Request) -> Response:
     return page(
         request,
         "history.html",
-        words=SHARED,
+        words=SHARED_WORDS,
         entries=entries[:HISTORY],
         asked=parameters,
         newer=max(start - HISTORY, 0) if start else None,

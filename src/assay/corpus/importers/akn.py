@@ -327,7 +327,7 @@ def _references(element: ElementTree.Element, law: Law) -> Iterator[str]:
 CONTAINERS = tuple("part chapter title division subdivision book appendix attachment".split())
 BASIC = ("section", "article", "rule", "clause")
 # what a section of an act holds; a subchapter that is called one holds none of them
-OWN = ("subsection", "paragraph", "content", "intro", "wrapup", "alinea")
+SECTION_CONTENT = ("subsection", "paragraph", "content", "intro", "wrapup", "alinea")
 _NO_WORDS = ("num", "heading", "title", "subtitle")
 _HOLDERS = (*CONTAINERS, "hcontainer", "doc", "attachments", "components", "component")
 _SCHEDULE = "as-schedule"  # the name that a schedule was given, on its element
@@ -398,7 +398,9 @@ def sections_of(
 
 def _is_section(element: ElementTree.Element) -> bool:
     if element.tag in BASIC:
-        return element.find(".//point") is None or any(child.tag in OWN for child in element)
+        return element.find(".//point") is None or any(
+            child.tag in SECTION_CONTENT for child in element
+        )
     return element.tag in ("point", "paragraph")
 
 

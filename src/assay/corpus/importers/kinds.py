@@ -122,7 +122,7 @@ def importer(kind: str) -> Importer:
 BY_SUFFIX = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".xml": "akn", ".akn": "akn"}
 DOCUMENTS = tuple(".txt .text .md .markdown .html .htm .xhtml .docx .eml .pdf .zip".split())
 # taste: as much is read to guess the kind of a source
-LOOKED_AT = 2_000  # files of a folder
+SEARCHED_FILES = 2_000  # files of a folder
 PEEKED = 65_536  # bytes of a file of JSON
 
 
@@ -139,7 +139,7 @@ def guess_kind(source: str) -> str:
     visible = (path for path in root.rglob("*") if path.is_file() and not _is_hidden(path, root))
     first_of: dict[str, Path] = {}  # by suffix
     counts: dict[str, int] = {}
-    for path in islice(visible, LOOKED_AT):
+    for path in islice(visible, SEARCHED_FILES):
         suffix = path.suffix.lower()
         first_of.setdefault(suffix, path)
         counts[suffix] = counts.get(suffix, 0) + 1

@@ -34,7 +34,7 @@ from assay.engines.external_ranking import (
     own_or_external_ranking,
 )
 from assay.engines.stores.vector_store import (
-    SHOWN,
+    SHOWN_CHARACTERS,
     Filters,
     Scalar,
     StoreTable,
@@ -47,8 +47,8 @@ from assay.engines.stores.vector_store import (
 from assay.search.arrays import Floats
 
 WORDS = "words"
-LONGEST = 65_535  # bytes of a text, by Milvus's own limit
-PIECE = 30_000  # characters of the description in one row, at two bytes each within LONGEST
+MAX_TEXT_BYTES = 65_535  # bytes of a text, by Milvus's own limit
+PIECE = 30_000  # characters of the description in one row, at two bytes each within MAX_TEXT_BYTES
 # the sparse vector of a document without terms: the last index, next to no weight (by hand)
 PLACEHOLDER = {2**32 - 2: 1e-6}
 
@@ -131,8 +131,8 @@ class MilvusStore(VectorStore):
         fields = {
             "row": {"datatype": types.INT64, "is_primary": True},
             "doc_id": {"datatype": types.VARCHAR, "max_length": 2_048},
-            "title": {"datatype": types.VARCHAR, "max_length": LONGEST},
-            "text": {"datatype": types.VARCHAR, "max_length": LONGEST},
+            "title": {"datatype": types.VARCHAR, "max_length": MAX_TEXT_BYTES},
+            "text": {"datatype": types.VARCHAR, "max_length": MAX_TEXT_BYTES},
             WORDS: {"datatype": types.SPARSE_FLOAT_VECTOR},
         }
         indexes = {WORDS: "SPARSE_INVERTED_INDEX"}
@@ -166,7 +166,7 @@ class MilvusStore(VectorStore):
         types = self._module().DataType
         fields = {
             "id": {"datatype": types.INT64, "is_primary": True},
-            "about": {"datatype": types.VARCHAR, "max_length": LONGEST},
+            "about": {"datatype": types.VARCHAR, "max_length": MAX_TEXT_BYTES},
             "none": {"datatype": types.FLOAT_VECTOR, "dim": 2},  # a collection must have a vector
         }
         self._create(self._description, fields, {"none": "AUTOINDEX"})
@@ -237,7 +237,7 @@ class MilvusStore(VectorStore):
 
 def _shortened(text: str) -> str:
     """The start of a text that fits into a field, in bytes."""
-    return text[:SHOWN].encode()[: LONGEST - 4].decode(errors="ignore")
+    return text[:SHOWN_CHARACTERS].encode()[: MAX_TEXT_BYTES - 4].decode(errors="ignore")
 
 
 def _type(field: Mapping[str, object]) -> str:

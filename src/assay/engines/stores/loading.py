@@ -32,7 +32,9 @@ from assay.search.profile import Profile
 from assay.search.views import View, section_texts, view_of
 
 BATCH = 256  # documents in one request; chosen
-SAMPLE = 128  # vectors that stand for all where the median of their similarity is needed (taste)
+SAMPLED_VECTORS = (
+    128  # vectors that stand for all where the median of their similarity is needed (taste)
+)
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 Terms = dict[str, list[str]]
 
@@ -114,7 +116,7 @@ def _refuse_others(store: ExternalStore, engine: str) -> None:
 def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) -> LoadedCorpus:
     sample = ""
     if vectors is not None:
-        order = np.random.default_rng(0).permutation(len(vectors))[:SAMPLE]
+        order = np.random.default_rng(0).permutation(len(vectors))[:SAMPLED_VECTORS]
         chosen = np.asarray(vectors[np.sort(order)], np.float16)
         sample = base64.b64encode(chosen.tobytes()).decode()
     return LoadedCorpus(

@@ -32,7 +32,7 @@ from assay.engines.external_ranking import (
     own_or_external_ranking,
 )
 from assay.engines.stores.vector_store import (
-    SHOWN,
+    SHOWN_CHARACTERS,
     Filters,
     StoreTable,
     VectorStore,
@@ -136,7 +136,7 @@ class QdrantStore(VectorStore):
             payload = {
                 "doc_id": document.doc_id,
                 "title": document.title,
-                "text": document.text[:SHOWN],
+                "text": document.text[:SHOWN_CHARACTERS],
             }
             points.append(models.PointStruct(id=document.row, vector=vector, payload=payload))
         self._call("upsert", self._collection, points)

@@ -22,7 +22,7 @@ from assay.search.dense import ENCODERS, named_encoder
 
 ENCODER = "minilm-l6"  # the default encoder of queries
 ID_KEYS = ("doc_id", "document_id")  # default fields of a document's id
-SHOWN = 20_000  # characters of a text that are kept to be shown (taste)
+SHOWN_CHARACTERS = 20_000  # characters of a text that are kept to be shown (taste)
 # words in a store's error about a vector of the wrong length
 WRONG_LENGTH = ("dim", "shape", "vector column")
 

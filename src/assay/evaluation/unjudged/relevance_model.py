@@ -39,8 +39,8 @@ PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 0.0, -0.8, 0.0])
 PRIOR_SPREAD = np.array([1.0, 2.0, 1.0, 0.4, 0.7, 0.8, 0.7])
 # Columns of the design whose coefficient each query has its own departure of, and their spreads,
 # chosen on the same pairs.
-OWN = (0, 4, 5)
-OWN_SPREAD = np.array([1.0, 0.7, 0.5])
+QUERY_COLUMNS = (0, 4, 5)
+QUERY_SPREAD = np.array([1.0, 0.7, 0.5])
 ROUNDS = 12  # Newton's steps at the most (taste)
 # so many pairs are put in order one by one; the rest by their value at that point (taste)
 PLANNED = 500
@@ -55,9 +55,9 @@ class Belief:
 
     coefficients: Floats
     covariance: Floats
-    own: Floats  # [queries, OWN]
-    own_covariance: Floats  # [queries, OWN, OWN]
-    follows: Floats  # [queries, OWN, coefficients]
+    own: Floats  # [queries, QUERY_COLUMNS]
+    own_covariance: Floats  # [queries, QUERY_COLUMNS, QUERY_COLUMNS]
+    follows: Floats  # [queries, QUERY_COLUMNS, coefficients]
     grades: Integers  # 1 and up
     shares: Floats
 
@@ -73,10 +73,10 @@ def fit_belief(
     """From hits with a grade and the weight of each, one row each, in the order of COLUMNS; `top`
     is the highest grade."""
     design = _with_intercept(features)
-    mine = design[:, OWN]
+    mine = design[:, QUERY_COLUMNS]
     relevant = (grade > 0).astype(np.float64)
-    precision, own_precision = PRIOR_SPREAD**-2.0, np.diag(OWN_SPREAD**-2.0)
-    coefficients, own = PRIOR_MEAN.copy(), np.zeros((queries, len(OWN)))
+    precision, own_precision = PRIOR_SPREAD**-2.0, np.diag(QUERY_SPREAD**-2.0)
+    coefficients, own = PRIOR_MEAN.copy(), np.zeros((queries, len(QUERY_COLUMNS)))
     for _ in range(ROUNDS):
         chance = _logistic(design @ coefficients + (mine * own[query]).sum(axis=1))
         curve, left = weight * chance * (1 - chance), weight * (relevant - chance)
@@ -108,7 +108,7 @@ def fit_belief(
 def relevance_chances(belief: Belief, features: Floats, query: Integers) -> Floats:
     """The mean probability that each hit is relevant."""
     design = _with_intercept(features)
-    mine = design[:, OWN]
+    mine = design[:, QUERY_COLUMNS]
     both = design + np.einsum("ni,nik->nk", mine, belief.follows[query])
     spread = np.einsum("ij,jk,ik->i", both, belief.covariance, both)
     spread = spread + np.einsum("ni,nij,nj->n", mine, belief.own_covariance[query], mine)
@@ -127,8 +127,8 @@ def draw_chances(
     moved = root @ rng.standard_normal((len(root), samples))
     log_odds = design @ (belief.coefficients[:, None] + moved)
     roots = np.linalg.cholesky(belief.own_covariance)
-    noise = rng.standard_normal((len(OWN), len(belief.own), samples))
-    for place, column in enumerate(OWN):
+    noise = rng.standard_normal((len(QUERY_COLUMNS), len(belief.own), samples))
+    for place, column in enumerate(QUERY_COLUMNS):
         own = belief.own[:, place, None] + belief.follows[:, place] @ moved
         own = own + np.einsum("qj,jqs->qs", roots[:, place], noise)
         log_odds += design[:, column, None] * own[query]
@@ -200,7 +200,7 @@ class _OpenVariance:
         extra: Floats,
     ) -> None:
         self.x, self.query = _with_intercept(features), query
-        self.mine = self.x[:, OWN]
+        self.mine = self.x[:, QUERY_COLUMNS]
         self.weight = np.maximum(chance * (1 - chance), 1e-6)
         self.effects, self.extra = effects.copy(), extra.copy()
         self.covariance, self.own = belief.covariance.copy(), belief.own_covariance.copy()

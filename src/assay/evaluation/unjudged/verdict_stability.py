@@ -59,13 +59,13 @@ from assay.evaluation.unjudged.relevance_model import (
 SURE = 0.95
 JUDGED_DEPTH = 5  # where both lists are judged to this rank, a difference is told as judged (taste)
 # Chosen on pairs of public engines: decision 18; research/judgments.md, experiment 30.
-FEWEST = 20  # judged hits, below which nothing is known of the others
+MIN_JUDGED_HITS = 20  # judged hits, below which nothing is known of the others
 LEAST_NOT_RELEVANT = 0.05  # share of the judged hits; with less, somebody listed what is relevant
 UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
 LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's
 LISTS_BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
 FADES_FROM = 0.5  # the unjudged share of the hits below which these count for less and less
-LONGEST = 20  # of such a list (taste)
+MAX_LIST = 20  # of such a list (taste)
 MIDDLE_DISCOUNT = 0.45  # of nDCG, the mean over the first ten ranks
 BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
 SAMPLED_CELLS = 8_000_000  # hits of all samples together, to bound memory (taste)
@@ -326,7 +326,7 @@ class HitTable:
         judged = (self.counts == 1) & (self.grades >= 0)
         telling = (self.grades[judged] == 0).any() and not (self.listed and self.lopsided)
         told = judged if telling else judged & (self.asked == 1)
-        return min(max(FEWEST - int(told.sum()), 0), self.unjudged_hits)
+        return min(max(MIN_JUDGED_HITS - int(told.sum()), 0), self.unjudged_hits)
 
     @property
     def listed(self) -> bool:
@@ -513,7 +513,7 @@ def impute(table: HitTable, samples: int = 400, *, with_unseen: bool = False) ->
 
 def _list_length(table: HitTable) -> int:
     """Of a list, as far as it counts."""
-    return int(min(table.depth, LONGEST, max(int(each.max(initial=1)) for each in table.returned)))
+    return int(min(table.depth, MAX_LIST, max(int(each.max(initial=1)) for each in table.returned)))
 
 
 def _places_below(table: HitTable, samples: int, rng: np.random.Generator) -> Integers:

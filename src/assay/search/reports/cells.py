@@ -25,7 +25,7 @@ from assay.language.finnish import STOP, by_rule, may_be_form
 
 ROW = "row"
 LONGEST_LABEL = 90  # characters; taste
-LONGEST = 280  # characters of a told row; chosen
+MAX_ROW_CHARACTERS = 280  # characters of a told row; chosen
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # the accounts of the town and its companies together; the town's own central services are not that
 GROUP = re.compile(
@@ -33,7 +33,9 @@ GROUP = re.compile(
     r"|(?:kaupunki|kunta)konserni|konserni(?:tas|tulos|rahoitus|laskelm|tilinp)",
     re.I,
 )
-OWN = re.compile(r"\b(?:emo)?(?:kaupun[gk]i|kunta|kunna)(?:n|lla|t|na|ssa|sta)?(?![\wäö])", re.I)
+OWN_CITY = re.compile(
+    r"\b(?:emo)?(?:kaupun[gk]i|kunta|kunna)(?:n|lla|t|na|ssa|sta)?(?![\wäö])", re.I
+)
 # but not *osallistuva budjetointi* or *asukasbudjetti*, which are something that people do
 BUDGET = re.compile(r"(?<!asukas)budjet(?!oin[tn])|talousarvio|\bTA\b|määräraha|budget", re.I)
 _WORD = re.compile(r"[^\W\d_]+")
@@ -140,7 +142,7 @@ def sentence(document: Document, cell: Cell) -> str:
         cell.table,
     )
     told = ", ".join(str(part) for part in where if part)
-    room = max(LONGEST - len(head) - len(told), 40)
+    room = max(MAX_ROW_CHARACTERS - len(head) - len(told), 40)
     text = cell.text if len(cell.text) <= room else f"{cell.text[:room].rsplit(' ', 1)[0]} …"
     return f"{head}: {text}{unit}, {told}"
 
@@ -267,7 +269,7 @@ def _fit(asked: Wanted, figure: Figure, own_year: int | None) -> float:
         fit += ASKED_YEAR * _sign(figure.year, figure.year in asked.years)
         # of several years the last is meant, or the report's
         fit += 0.01 * (figure.year == max(asked.years))
-    is_group = bool(GROUP.search(figure.column)) and not OWN.search(figure.column)
+    is_group = bool(GROUP.search(figure.column)) and not OWN_CITY.search(figure.column)
     fit -= OTHER_GROUP * (is_group != asked.group)
     fit += ASKED_UNIT * (bool(asked.unit) and figure.unit == asked.unit)
     return fit

@@ -15,7 +15,7 @@ from assay.core.types import Document
 from assay.corpus.importers.report_rows import kind_of, year_of
 from assay.language.towns import towns_in
 from assay.search.arrays import Array
-from assay.search.reports.cells import BUDGET, GROUP, OWN, ROW, YEAR, kinds_of
+from assay.search.reports.cells import BUDGET, GROUP, OWN_CITY, ROW, YEAR, kinds_of
 
 TABLE, PROSE = "table", "prose"
 K = TypeVar("K", int, str)
@@ -246,7 +246,7 @@ def _marks(document: Document, kind: str) -> Marks:
         str(metadata.get("town") or ""),
         tuple(sorted(years - {0})),
         group,
-        not group or bool(OWN.search(columns)),
+        not group or bool(OWN_CITY.search(columns)),
         bool(budgets) and kind != PROSE,
         f"{source} {place.table}" if place and place.table else "",
         f"{source} {place.page}" if place and place.page is not None else "",

@@ -61,7 +61,7 @@ K1 = 1.2  # BM25, the usual value
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 # set by hand: training/reports_ranker.py fits the features that these make, not these
 READ = 0.95  # what a reading counts beside the question as it is
-RECENT = 4  # years that the prose of a report looks back
+RECENT_YEARS = 4  # years that the prose of a report looks back
 SAYS_BUDGET = 0.6  # of a question, from where on a sentence on a budget says it
 ONLY_REPORT = 0.5  # as if it had been named, in part
 OWN_WORDS = 0.5  # of a sentence, where one is to be shown
@@ -71,7 +71,7 @@ NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
 SAME_WORD = 0.4  # how alike another word, to say something of what is asked for
 MOST_SAID = 4.0  # words: more that are said together prove nothing more (research/reports.md, 29)
-LOOKED_AT = 5  # first hits whose passages are looked at
+PASSAGE_HITS = 5  # first hits whose passages are looked at
 SAME_TABLE = 0.8  # what is left of a score for each earlier hit of its table; chosen
 SAME_PAGE = 0.92  # and of its page; chosen
 Signals = dict[str, Array]
@@ -108,7 +108,7 @@ def report_signals(index: Index, text: str, lookup: Lookup | None = None) -> Sig
     signals["fused"] = spread(index, np.where(here, fused, 0.0))
     if lookup is not None:
         signals |= {"close": np.zeros(size), "said": np.zeros(size)}
-        for row in best_rows(signals["fused"], LOOKED_AT):
+        for row in best_rows(signals["fused"], PASSAGE_HITS):
             _look_at(int(row), lookup(index.ids[int(row)]), signals, read)
     return signals
 
@@ -344,7 +344,7 @@ def _other(index: Index, asked: Question) -> Signals:
     held = []
     for asked_year in asked.years:
         back = marks.year_of - asked_year
-        is_far = (marks.year_of > 0) & ((back < 0) | (back > RECENT))
+        is_far = (marks.year_of > 0) & ((back < 0) | (back > RECENT_YEARS))
         mentions = on_prose & is_far & (not is_text)
         held.append(marks.with_year.get(asked_year, none) & ~mentions)
     year = np.mean(held, axis=0) if held else np.ones(size)

@@ -22,7 +22,7 @@ from assay.search.law_encoder import LawEncoder, StaticEncoder
 from assay.search.reports.cells import (
     BUDGET,
     GROUP,
-    OWN,
+    OWN_CITY,
     YEAR,
     is_form,
     is_verb_of_kind,
@@ -65,7 +65,9 @@ TEXT = re.compile(
 
 SAYS_LITTLE = 0.5  # what a light verb counts (research/reports.md, experiment 29)
 SHORTEST_PART = 4  # letters, of a compound (by hand)
-LISTED = re.compile(r"\bmitkä\s+oliv", re.I)  # of rows of accounts their figures, else a text
+ASKS_FOR_LIST = re.compile(
+    r"\bmitkä\s+oliv", re.I
+)  # of rows of accounts their figures, else a text
 # what a term counts that a word of everyday language may stand for (research/reports.md, 27)
 LAY = 0.6
 _ASKED = re.compile(r"(?<=\w{3})k[oö]$")  # riittivätkö
@@ -163,7 +165,7 @@ def question_of(index: Index, text: str) -> Question:
         towns=towns,
         years=years,
         group=group,
-        own=not group and bool(OWN.search(text)),
+        own=not group and bool(OWN_CITY.search(text)),
         budget="budget" in kinds,
         asks=by_form or ("figure" if any(_is_measure(index, word) for word in words) else ""),
         places=tuple(places),
@@ -227,7 +229,7 @@ def _asks(index: Index, text: str) -> str:
     """By how it is put. Keywords that name a row of accounts ask for its figure."""
     if FIGURE.search(text):
         return "figure"
-    if LISTED.search(text):
+    if ASKS_FOR_LIST.search(text):
         words = {*index.analyzer.words(text)} - ASKING
         return "figure" if any(_is_measure(index, word) for word in words) else "text"
     return "text" if TEXT.search(text) else ""

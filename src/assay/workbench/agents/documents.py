@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from assay.answers.readers import LONGEST
+from assay.answers.readers import MAX_ANSWER_CHARACTERS
 from assay.core.errors import InputError, NotHere
 from assay.core.types import Document, JsonObject, Locator
 from assay.corpus.citations import OLDER, imported_by_older
@@ -446,7 +446,7 @@ class DraftCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_answer(
     service: Service,
-    answer: Annotated[str, Meta(max_length=LONGEST, description="The draft.")],
+    answer: Annotated[str, Meta(max_length=MAX_ANSWER_CHARACTERS, description="The draft.")],
     passages: Annotated[
         list[str] | None,
         Meta(description="The texts it was written from, in the order of [1], [2] …"),

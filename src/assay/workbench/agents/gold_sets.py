@@ -43,7 +43,7 @@ from assay.workbench.searching.open_corpora import reader_named
 NOT_RECORDED = "not recorded: approval is counted for sets made from logs"
 NO_GRADES = "This is a golden set: its questions pass or fail, and take no grades."
 MOST_RATIONALE = 400  # characters of the reason for a suggestion; taste
-MOST = 50  # lines of a list that are considered; taste
+MAX_LINES = 50  # lines of a list that are considered; taste
 PASSAGE = 900  # characters of a document to judge, before the answer is shortened; taste
 TO_JUDGE, LEAST_TO_JUDGE = 3, 160  # items at a time, and characters of each document; taste
 GoldName = Annotated[str, Meta(description="The name of a gold set, from list_gold_sets.")]
@@ -61,7 +61,7 @@ class GoldSets(msgspec.Struct, frozen=True, kw_only=True):
 def list_gold_sets(service: Service, limit: Limit = 0, offset: Offset = 0) -> GoldSets:
     """List the gold sets, with their size and how much of each an expert has approved."""
     summaries = gold_list(service)
-    end = offset + (limit or MOST)
+    end = offset + (limit or MAX_LINES)
     lines = [
         msgspec.structs.replace(
             found,
@@ -121,7 +121,7 @@ def list_queries(
         for query in gold_set.queries
         if all(word in f"{query.id} {query.text} {query.topic}".casefold() for word in words)
     ]
-    page = page_of(every[offset:], offset, page_size(limit or MOST))
+    page = page_of(every[offset:], offset, page_size(limit or MAX_LINES))
     answer = Queries(gold=gold, queries=page.items, next_offset=page.next_offset)
     return answer if limit else fit_answer(answer, "queries", offset)
 
@@ -246,7 +246,7 @@ def list_waiting(
 ) -> PendingItems:
     """List the expert's review queue, the oldest item first: what was suggested, by whom and why.
     Disagreements of judges and documents to judge are not in this queue: they are only counted."""
-    page = queue.queue(service, gold=gold, limit=limit or MOST, offset=offset)
+    page = queue.queue(service, gold=gold, limit=limit or MAX_LINES, offset=offset)
     total = backlog_figures(service, gold=gold).backlog.pending_review
     outside = outside_queue(service, gold)
     names = gold_names(service)

@@ -35,7 +35,7 @@ from assay.reports.wording import (
 from assay.reports.words import Words
 from assay.workbench.agents.gold_sets import GoldName, gold_names
 from assay.workbench.agents.short_answers import (
-    LONGEST,
+    DEFAULT_CHARACTERS,
     Limit,
     Offset,
     encode_answer,
@@ -52,11 +52,11 @@ from assay.workbench.scoring.history import stored_run
 
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 LONGEST_QUERY = 200  # characters of a query in a list; taste
-MOST = 50  # lines of a list that are considered; taste
+MAX_LINES = 50  # lines of a list that are considered; taste
 MOST_RUNS = 8  # of a list: what fits in a short answer
 MOST_FAILED, MOST_FAILED_LISTED = 50, 10  # failed questions of a run, alone and in a list; taste
 MOST_CHANGES, MOST_MOVED = 3, 3  # measures and queries of a comparison; taste
-SHOWN = 20  # hits of an explanation; taste
+MAX_HITS = 20  # hits of an explanation; taste
 MOST_MISSED = 5  # relevant documents outside the ranking; taste
 MOST_KINDS = 6  # kinds of queries, the worst ones; taste
 RunId = Annotated[str, Meta(description="From run_evaluation or list_runs.")]
@@ -337,7 +337,7 @@ def _change(row: Difference) -> Change:
 
 
 def _fit_comparison(answer: RunComparison) -> RunComparison:
-    """A comparison that fits in `LONGEST`: what says least is dropped first, the verdict last."""
+    """A comparison that fits in `DEFAULT_CHARACTERS`: what says least is dropped first."""
     cuts: list[dict[str, object]] = [
         {"moved": []},
         {"changes": answer.changes[:1]},
@@ -345,10 +345,10 @@ def _fit_comparison(answer: RunComparison) -> RunComparison:
         {"word": "see verdict", "may_ship": "ask for details"},
     ]
     for shorter in cuts:
-        if len(encode_answer(answer)) <= LONGEST:
+        if len(encode_answer(answer)) <= DEFAULT_CHARACTERS:
             return answer
         answer = msgspec.structs.replace(answer, **shorter)
-    if over := max(0, len(encode_answer(answer)) - LONGEST):
+    if over := max(0, len(encode_answer(answer)) - DEFAULT_CHARACTERS):
         verdict = f"{answer.verdict[: -over - 40]} … (details)"
         answer = msgspec.structs.replace(answer, verdict=verdict)
     return answer
@@ -407,7 +407,7 @@ def explain_score(
     missing, and why a golden question passed or failed."""
     found = history.explain(service, run_id, query_id)
     entry = found.entry
-    shown = entry.results[:SHOWN]
+    shown = entry.results[:MAX_HITS]
     relevant = history.relevant_to(service, run_id, query_id)
     missed = [each for each in relevant.items() if each[0] not in shown]
     expected, outcome = expected_and_outcome(entry)
@@ -428,9 +428,9 @@ def explain_score(
         return msgspec.structs.replace(answer, passed=entry.passed, hits=hits)
     formulas = _formulas(found.measures)
     answer = msgspec.structs.replace(
-        answer, results=shown, grades=entry.grades[:SHOWN], measures=formulas
+        answer, results=shown, grades=entry.grades[:MAX_HITS], measures=formulas
     )
-    if len(encode_answer(answer)) <= LONGEST:
+    if len(encode_answer(answer)) <= DEFAULT_CHARACTERS:
         return answer
     unsourced = [
         {name: value for name, value in each.items() if name != "source"} for each in formulas
@@ -493,7 +493,7 @@ def list_failures(
     results = stored_run(service, run_id).results
     line = None if isinstance(results, GoldenResults) else deciding_measure(results)
     key = line.key if line else ""
-    entries, end = failed_entries(results), offset + (limit or MOST)
+    entries, end = failed_entries(results), offset + (limit or MAX_LINES)
     answer = Failures(
         summary=summary_of(results),
         kinds=[] if offset else _kinds(results.per_query, key),

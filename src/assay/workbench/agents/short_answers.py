@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
-LONGEST = 1_950  # characters of an answer where no limit is given
+DEFAULT_CHARACTERS = 1_950  # characters of an answer where no limit is given
 LEAST = 60  # characters of a passage, however many share the room; taste
 AROUND = 20  # characters that a passage takes beside its text: its name, quotes and dots; chosen
 Limit = Annotated[
@@ -35,11 +35,11 @@ def encode_answer(answer: msgspec.Struct) -> str:
 
 
 def fit_answer(answer: Answer, lines: str, offset: int) -> Answer:
-    """The answer with as many of its lines as fit in `LONGEST`, at least one; the others are on the
-    next page."""
+    """The answer with as many of its lines as fit in `DEFAULT_CHARACTERS`, at least one; the
+    others are on the next page."""
     every = getattr(answer, lines)
     kept = len(every)
-    while kept > 1 and len(encode_answer(answer)) > LONGEST:
+    while kept > 1 and len(encode_answer(answer)) > DEFAULT_CHARACTERS:
         kept -= 1
         shorter = {lines: every[:kept], "next_offset": offset + kept}
         answer = msgspec.structs.replace(answer, **shorter)
@@ -49,7 +49,7 @@ def fit_answer(answer: Answer, lines: str, offset: int) -> Answer:
 def room_for(answer: msgspec.Struct, passages: int, usual: int, least: int = LEAST) -> int:
     """How many characters each passage may have in an answer that has none yet. A list that is
     longer than usual gets a longer answer, not thinner passages."""
-    whole = LONGEST * max(passages, usual) // usual
+    whole = DEFAULT_CHARACTERS * max(passages, usual) // usual
     return max(least, (whole - len(encode_answer(answer))) // max(passages, 1) - AROUND)
 
 

@@ -37,7 +37,7 @@ from assay.evaluation.gates import DEFAULT_POLICY
 from assay.evaluation.receipts import git
 from assay.evaluation.trends import Commit, Event, Past, Trend, steps
 from assay.formats import read_gold
-from assay.reports.answers import HEADLINE
+from assay.reports.answers import HEADLINE_SHARE
 from assay.reports.wording import ERRORS, SHOWN_MUSTS, Sentences
 from assay.reports.words import Words
 from assay.store.records import ANSWERS, RunRecord
@@ -96,7 +96,7 @@ __all__ = [
 ]
 
 KNOWN = 4_000  # newest runs that boards and trends look at; chosen
-SHOWN = 60  # newest runs of a set that a chart draws: more cannot be told apart
+CHARTED_RUNS = 60  # newest runs of a set that a chart draws: more cannot be told apart
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +177,7 @@ def run_page(
     return page_of(lines, offset, size)
 
 
-def run_lines(service: Service, *, gold: str = "", limit: int = SHOWN) -> list[RunLine]:
+def run_lines(service: Service, *, gold: str = "", limit: int = CHARTED_RUNS) -> list[RunLine]:
     records = summarise(service, run_records(service, gold=gold, limit=limit))
     return [run_line(service, record) for record in records]
 
@@ -191,8 +191,8 @@ def boards(service: Service, *, gold: str = "") -> list[Board]:
     return [
         board_of(
             name,
-            [run_line(service, one) for one in summarise(service, some[:SHOWN])],
-            more=len(some) - SHOWN,
+            [run_line(service, one) for one in summarise(service, some[:CHARTED_RUNS])],
+            more=len(some) - CHARTED_RUNS,
         )
         for name, some in by_gold.items()
     ]
@@ -423,7 +423,7 @@ def trends_by_set(
         tracks.setdefault((record.gold, record.engine), []).append(record)
     found: dict[str, list[Trend]] = {}
     for (name, engine), runs in tracks.items():
-        events = _events(service, name, reversed(runs[:SHOWN]))
+        events = _events(service, name, reversed(runs[:CHARTED_RUNS]))
         found.setdefault(name, []).append(Trend(gold=name, engine=engine, events=events))
     return found
 
@@ -493,7 +493,9 @@ def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None)
     def values() -> Past | None:
         checked = stored_answers(service, record.id) if record.gold.startswith(ANSWERS) else None
         if checked is not None:
-            each = {id: figures[HEADLINE] for id, figures in checked.results.per_query.items()}
+            each = {
+                id: figures[HEADLINE_SHARE] for id, figures in checked.results.per_query.items()
+            }
             git = checked.results.receipt.git
             return Past(fingerprint="", values=_without_missing(each), git=git)
         try:

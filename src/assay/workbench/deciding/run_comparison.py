@@ -34,7 +34,7 @@ from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.golden.changes import with_same_judgments
 from assay.evaluation.unjudged.verdict_stability import SURE, is_closed
 from assay.judging.next import next_to_judge
-from assay.reports.view import FEW, failed_musts
+from assay.reports.view import SMALL_SLICE, failed_musts
 from assay.reports.wording import (
     Sentences,
     as_sentence,
@@ -46,7 +46,7 @@ from assay.reports.wording import (
 from assay.reports.words import Words
 from assay.workbench.deciding.baseline import change_from_baseline, read_baseline
 from assay.workbench.deciding.run_boards import (
-    SHOWN,
+    CHARTED_RUNS,
     Board,
     RunLine,
     Ship,
@@ -104,7 +104,7 @@ ComparisonOutcome = Literal[
 LeadKind = Literal["leads", "probably", "ahead_of", "turnable", "level"]
 
 SLICES = ("type", "topic", "wording", "category", "language", "corpus")
-WEIGHTY = 20  # documents to judge if no number of them is expected to settle it: one sitting
+ONE_SITTING = 20  # documents to judge if no number of them is expected to settle it: one sitting
 
 
 class QueryChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -423,7 +423,7 @@ def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str)
         change=float(moves.mean()),
         low=interval.low,
         high=interval.high,
-        few=len(pairs) < FEW,
+        few=len(pairs) < SMALL_SLICE,
     )
 
 
@@ -448,7 +448,7 @@ def _find_doubt(
     if found.first:  # nothing is known of the others
         return found.pairs[: found.first], None, None
     waits = head.verdict not in ("better", "worse") and head.doubt is not None
-    weighty = WEIGHTY if waits and head.doubt and head.doubt.is_open else 0
+    weighty = ONE_SITTING if waits and head.doubt and head.doubt.is_open else 0
     return found.pairs[: found.needed or weighty], found.confidence, found.expected
 
 
@@ -570,7 +570,7 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
     the documents that this one judged alone. None if nothing is open, or judging cannot help."""
     try:
         gold = stored_name(service, name)
-        records = run_records(service, gold=gold, limit=SHOWN)
+        records = run_records(service, gold=gold, limit=CHARTED_RUNS)
         leaders = board_of(gold, [run_line(service, record) for record in records]).leaders
         if not leaders or open_session(gold_path(service, name)).gold.from_logs:
             return None

@@ -27,7 +27,7 @@ DEPTH = 20  # ranks shown: as many as results keep by default
 WORDED = 8  # first ranks that show which words they share with the question, which takes longer
 EXCERPT = 240  # characters of a text: a few lines; taste
 PARTS = ("question", "conclusion", "summary")  # fields of an opinion that are read first
-LARGEST = 64 * 2**20  # bytes of a corpus file that a page reads, else it shows ids; chosen
+MAX_CORPUS_BYTES = 64 * 2**20  # bytes of a corpus file that a page reads, else it shows ids; chosen
 
 
 class RankedDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,7 +186,7 @@ def _documents_of_run(
             known = [doc_id for doc_id in ids if doc_id in opened]
             return {doc_id: (name, (get or opened.get)(doc_id)) for doc_id in known}
         path = Path(name)
-        if path.is_file() and path.stat().st_size <= LARGEST:
+        if path.is_file() and path.stat().st_size <= MAX_CORPUS_BYTES:
             status = path.stat()
             every = _documents_in_file(path, status.st_mtime_ns, status.st_size)
             return {doc_id: ("", every[doc_id]) for doc_id in ids if doc_id in every}

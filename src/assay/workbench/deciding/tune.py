@@ -378,10 +378,10 @@ def _unmeasured(
             failed = f"failed on {len(own)} of {queries} queries: {own[0]}"
             of_error.setdefault(own[0], f"  {shown.setting_text(setting)}: {failed}")
     lines = list(of_error.values())
-    more = ["  …"] if len(lines) > shown.LISTED else []
+    more = ["  …"] if len(lines) > shown.LISTED_SETTINGS else []
     which = "" if errors[0] else " besides the current one"
     return EngineError(
-        "\n".join([f"no setting could be measured{which}:", *lines[: shown.LISTED], *more])
+        "\n".join([f"no setting could be measured{which}:", *lines[: shown.LISTED_SETTINGS], *more])
     )
 
 

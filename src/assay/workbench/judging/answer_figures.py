@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.answers.measures import nugget_recall, weighted_support
 from assay.core.errors import InputError
-from assay.core.results import FEWEST
+from assay.core.results import MIN_QUERIES
 from assay.core.types import counted
 from assay.evaluation.prediction_powered import estimate
 from assay.evaluation.statistics import mean_intervals
@@ -33,7 +33,7 @@ from assay.workbench.scoring.graded import grades_by_machines, grades_by_people
 from assay.workbench.searching.open_corpora import reader_of
 
 Values = dict[str, float | None]
-KINDS = ("support", "nugget", "correct", "grounded")
+QUESTION_KINDS = ("support", "nugget", "correct", "grounded")
 ASSIGNED = {2: "support", 1: "partial_support", 0: "not_support"}
 MEASURES = (
     *("support_precision", "support_recall"),
@@ -134,7 +134,7 @@ def values_of(
     """The value of each measure; None where a claim that it needs is not judged, or where there is
     nothing to measure."""
     values: Values = dict.fromkeys(MEASURES)
-    kinds = {kind: [id for id in claims if claims[id].kind == kind] for kind in KINDS}
+    kinds = {kind: [id for id in claims if claims[id].kind == kind] for kind in QUESTION_KINDS}
     is_judged = {kind: all(id in grades for id in ids) for kind, ids in kinds.items()}
     if is_judged["support"]:
         precision, recall = weighted_support(_support(record, grades))
@@ -189,7 +189,7 @@ def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
     others = [question for question in machines if question not in people]
     figure = JudgedFigure(value=None, people=len(people), questions=len(people) + len(others))
     replace = msgspec.structs.replace
-    if len(both) >= FEWEST and others:
+    if len(both) >= MIN_QUERIES and others:
         given = np.array([people[answer] for answer in both])
         machine_values = np.array([machines[answer] for answer in (*both, *others)])
         found = estimate(given[None], machine_values[None])
@@ -199,8 +199,8 @@ def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
     if others:
         reason = (
             f"machine votes on {counted(len(others), 'more question')} are not counted: people "
-            f"judged {counted(len(both), 'question')} that machines judged too, and {FEWEST} are "
-            "needed to correct them"
+            f"judged {counted(len(both), 'question')} that machines judged too, and {MIN_QUERIES} "
+            "are needed to correct them"
         )
     if not people:
         return replace(figure, reason=reason or "nothing to measure is judged")

@@ -31,7 +31,7 @@ from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named
 from assay.formats.results_json import read_answer_results
 from assay.gold.rows import sibling_path
-from assay.judging.passages import SAMPLE
+from assay.judging.passages import LANGUAGE_CHARACTERS
 from assay.judging.pool import Pool, PooledPair, deal_pairs, doubles_wanted, with_pairs, write_pool
 from assay.language.detect import detect
 from assay.workbench.judging.set_edits import now_in_utc, rubric_by_id
@@ -238,7 +238,7 @@ def _prepare_answer(
     system: str,
 ) -> _PreparedAnswer:
     query_id = hashlib.sha256(f"{system}\n{answer.id}".encode()).hexdigest()[:10]
-    text, language = answer.answer, answer.language or detect(answer.answer[:SAMPLE])
+    text, language = answer.answer, answer.language or detect(answer.answer[:LANGUAGE_CHARACTERS])
     made = _Claims(query_id, language)
     sentences = _sentences(text, entry)
     sources: dict[str, SourceText] = {}
@@ -312,7 +312,7 @@ class _Claims:
             id=id,
             title=words,
             text=source.text,
-            language=detect(source.text[:SAMPLE]) or self.language,
+            language=detect(source.text[:LANGUAGE_CHARACTERS]) or self.language,
             citations=(source.title,) if source.title else (),
             metadata={"claim": msgspec.to_builtins(claim)},
         )

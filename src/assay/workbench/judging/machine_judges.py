@@ -25,7 +25,7 @@ from assay.core.files import os_message
 from assay.core.types import Document, Vote
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus.lookup import corpus_named
-from assay.gold.votes import RULING, SAMPLE, Pair, book_of, current_votes, not_before
+from assay.gold.votes import RULING, SPOT_CHECK, Pair, book_of, current_votes, not_before
 from assay.judging import machine, rubrics
 from assay.judging.labels import read_policy
 from assay.judging.machine import (
@@ -48,7 +48,7 @@ from assay.judging.machine import (
 )
 from assay.judging.pool import pool_path, read_pool, texts_of
 from assay.judging.votes import document_fingerprint, read_votes, votes_of_labels
-from assay.search.document_questions import LONGEST, Written, read_written, shipped
+from assay.search.document_questions import MAX_QUESTION_CHARACTERS, Written, read_written, shipped
 from assay.workbench.judging import votes_to_labels
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
@@ -270,7 +270,7 @@ def _own_votes(judge: str, votes: Iterable[Vote]) -> dict[Pair, Vote]:
     return {
         (vote.query_id, vote.doc_id): vote
         for vote in current_votes(votes)
-        if vote.judge == judge and vote.source not in (RULING, SAMPLE)
+        if vote.judge == judge and vote.source not in (RULING, SPOT_CHECK)
     }
 
 
@@ -582,7 +582,11 @@ def read_questions(text: str) -> list[str]:
     except msgspec.DecodeError as error:
         raise UnreadableAnswer(f"not the JSON object that was asked for: {error}"[:300]) from error
     questions = [" ".join(question.split()) for question in answer.questions]
-    kept = [question for question in dict.fromkeys(questions) if 0 < len(question) <= LONGEST]
+    kept = [
+        question
+        for question in dict.fromkeys(questions)
+        if 0 < len(question) <= MAX_QUESTION_CHARACTERS
+    ]
     if not kept:
         raise UnreadableAnswer("there is no question in it")
     return kept

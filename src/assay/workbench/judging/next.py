@@ -15,7 +15,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.results import Results
 from assay.core.results_file import encode
-from assay.core.types import ASKED
+from assay.core.types import ASKED_BY_NEXT
 from assay.evaluation.comparison import compare
 from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.formats.results_json import read_results
@@ -122,6 +122,6 @@ def write_pairs(decision: Decision, output: Path) -> None:
     writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"])
     for pair in decision.pairs:
         narrowing = f"{pair.narrowing:.6f}"
-        row = (pair.query_id, pair.query_text, pair.doc_id, "", "", ASKED, narrowing)
+        row = (pair.query_id, pair.query_text, pair.doc_id, "", "", ASKED_BY_NEXT, narrowing)
         writer.writerow(guarded_row(row))
     write_atomic(output, stream.getvalue())

@@ -37,12 +37,12 @@ from assay.formats.ballots import (
 )
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import log_path
-from assay.gold.votes import SAMPLE, Pair, by_pair, current_votes, role_of
+from assay.gold.votes import SPOT_CHECK, Pair, by_pair, current_votes, role_of
 from assay.judging import rubrics
 from assay.judging.labels import policy_path, read_policy
 from assay.judging.packets import Packet, PacketRow, as_csv, as_jsonl, left_to_judge, make_packet
 from assay.judging.pool import (
-    PEOPLE,
+    PEOPLE_ONLY,
     Pool,
     PooledPair,
     corpus_texts,
@@ -120,7 +120,7 @@ def write_packet(
     )
     if chosen:
         notes += _corpus_change_note(pool, name)
-    elif not judge and (rest := left_to_judge(pool, gold, votes, PEOPLE)):
+    elif not judge and (rest := left_to_judge(pool, gold, votes, PEOPLE_ONLY)):
         judged = f"{counted(len(rest), 'pair')} judged by machines alone"
         notes.append(f"{judged}: --judge NAME gives them to a person")
     content = render(packet, language) if chosen else b""
@@ -370,7 +370,7 @@ def _write(dataset: Path, gold: GoldSet, draw: Draw, output: Path, corpus: Path 
             query_id=pair.query_id,
             query=queries[pair.query_id],
             doc_id=pair.doc_id,
-            source=SAMPLE,
+            source=SPOT_CHECK,
         )
         for pair in draw.pairs
     ]

@@ -29,7 +29,7 @@ from assay.formats.spreadsheet import guarded_row
 from assay.gold.votes import Pair
 from assay.judging.labels import read_policy
 from assay.judging.pool import (
-    PEOPLE,
+    PEOPLE_ONLY,
     Pool,
     PooledPair,
     judged_pairs,
@@ -382,7 +382,7 @@ def _write_pooled(
     votes = read_votes(request.dataset)
     counts = read_policy(request.dataset).counts
     # people who are named judge what no person has, also where machines count
-    judged = judged_pairs(gold, votes, PEOPLE if described.judges else counts)
+    judged = judged_pairs(gold, votes, PEOPLE_ONLY if described.judges else counts)
     before = read_pool(request.dataset)
     fresh = [pair for key, pair in pooled_pairs.items() if key not in judged]
     pool = with_pairs(described, fresh)

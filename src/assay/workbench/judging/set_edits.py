@@ -226,7 +226,7 @@ def _refuse_invalid_query(query: Query, topics: Mapping[str, Topic], where: str)
             )
 
 
-SHOWN = 200  # characters of a query in the audit trail; taste
+AUDITED_CHARACTERS = 200  # characters of a query in the audit trail; taste
 
 
 class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,7 +249,7 @@ def add_query(service: Service, form: NewQuery, *, by: str) -> ChangedSet:
             content,
             by=by,
             subject={"query": ", ".join(made.added)},
-            more={"after": {"text": form.text.strip()[:SHOWN]}},
+            more={"after": {"text": form.text.strip()[:AUDITED_CHARACTERS]}},
         )
     return made
 

@@ -101,8 +101,8 @@ class PeopleAgreement:
 
 # documents that a judge must share with others before the rest of their votes counts as checked;
 # taste
-SHARED = 10
-AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 2012)
+MIN_SHARED_DOCUMENTS = 10
+MIN_KAPPA = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 2012)
 
 
 class UncheckedVotes:
@@ -141,11 +141,11 @@ class UncheckedVotes:
 
 
 def _agrees(shared: Counter[tuple[int, int]]) -> bool:
-    if shared.total() < SHARED:
+    if shared.total() < MIN_SHARED_DOCUMENTS:
         return False
     kappa = linear_kappa([shared])
     same = all(one == other for (one, other), times in shared.items() if times)
-    return kappa >= AGREES if kappa is not None else same
+    return kappa >= MIN_KAPPA if kappa is not None else same
 
 
 # ── the totals ────────────────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
 from assay.gold.projection import compare_with_log, edits_sentence, replace_gold_file
 from assay.gold.rows import RowChange, content_of, digest_of, label_digest, labels_in, log_path
-from assay.gold.votes import EDITED, RULING, SAMPLE, Pair
+from assay.gold.votes import EDITED, RULING, SPOT_CHECK, Pair
 from assay.judging import rubrics
 from assay.judging.labels import (
     LabelChange,
@@ -303,7 +303,7 @@ def merge_files(
     defaults = MergeDefaults(
         judge=judge,
         kind=judge_kind(kind),
-        source=SAMPLE if sample is not None else "",
+        source=SPOT_CHECK if sample is not None else "",
         at=datetime.now(UTC),
     )
     texts = corpus_texts(dataset, corpus)
@@ -345,7 +345,7 @@ def _mark_spot_checks(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -
     dealt = {(pair.key, judge) for pair in (pool.pairs if pool else ()) for judge in pair.judges}
     if all(((row.query_id, row.doc_id), row.judge) in dealt for row in file.rows):
         return file
-    rows = [msgspec.structs.replace(row, source=SAMPLE) for row in file.rows]
+    rows = [msgspec.structs.replace(row, source=SPOT_CHECK) for row in file.rows]
     return msgspec.structs.replace(file, rows=rows)
 
 
@@ -362,7 +362,7 @@ def _merge_outcome(
         votes=len(votes),
         added=len(done.new),
         judges=dict(sorted(Counter(vote.judge for vote in done.new).items())),
-        spot_checks=sum(vote.source == SAMPLE for vote in done.new),
+        spot_checks=sum(vote.source == SPOT_CHECK for vote in done.new),
         already=done.already,
         labels=len(labelled.judgments),
         changed=labelled.changes,

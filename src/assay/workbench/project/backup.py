@@ -58,7 +58,7 @@ MOST_MEMBERS = 50_000
 MOST_STEPS = 40  # folders in each other
 LOCK_SECONDS = 30.0
 UNFINISHED = "job"  # in the workspace: the import that was under way
-KINDS = ("store", "project", "outside", "workspace")
+BACKUP_PARTS = ("store", "project", "outside", "workspace")
 # Formats that Assay reads and writes, and tables and documents that may lie beside a set.
 DATA = frozenset(
     f".{ending}"
@@ -76,8 +76,9 @@ class MemberDigest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest. `parts` are the members by name: the first step of a name is one of KINDS, the
-    rest is the path from there. `left_out` are files that were found and that no backup holds."""
+    """The manifest. `parts` are the members by name: the first step of a name is one of
+    BACKUP_PARTS, the rest is the path from there. `left_out` are files that were found and that no
+    backup holds."""
 
     format: int = FORMAT
     assay: str = ""
@@ -109,7 +110,11 @@ class RestoreSummary(msgspec.Struct, frozen=True, kw_only=True):
 def is_carried(name: str) -> bool:
     """Whether a backup may hold a member of this name."""
     kind, *steps = name.split("/")
-    if kind not in KINDS or not 0 < len(steps) <= MOST_STEPS or not all(map(_is_plain, steps)):
+    if (
+        kind not in BACKUP_PARTS
+        or not 0 < len(steps) <= MOST_STEPS
+        or not all(map(_is_plain, steps))
+    ):
         return False
     file = steps[-1].lower()
     ending = PurePosixPath(file).suffix

@@ -96,7 +96,7 @@ PART = "internal_decisions"  # what some rows of the Hebrew set are to be search
 SEARCHED, QUEUED, RAN_TWICE = 14, 9, (13, 1)  # days ago; chosen
 ON_ENGLISH = ("words", "bm25", "assay")
 ON_OTHERS = (("saaristokunta", "assay-fi"), ("precedents", "bm25-he"), ("precedents", "assay-he"))
-SHOWN = 10  # results of a logged search; a page of results, chosen
+LOGGED_RESULTS = 10  # results of a logged search; a page of results, chosen
 COPIED = (
     ("demo/assay.toml", CONFIG_NAME),
     ("en/my_engine.py", "my_engine.py"),
@@ -266,7 +266,7 @@ def _log_searches(service: Service, story: _Story, now: datetime) -> None:
             "at": service.clock().isoformat(),
             "corpus": HEBREW,
             "practice_area": query.topic,
-            "results": [hit.doc_id for hit in engine.search(query.text, SHOWN)],
+            "results": [hit.doc_id for hit in engine.search(query.text, LOGGED_RESULTS)],
         }
         for query in formats.read_gold(Path("precedents.jsonl")).queries
     ]

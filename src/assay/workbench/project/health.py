@@ -21,7 +21,7 @@ from msgspec import UNSET, UnsetType
 from assay import __version__, formats
 from assay.core import plugins
 from assay.core.errors import AssayError
-from assay.core.extras import SHOWN, MissingExtra, installed_versions
+from assay.core.extras import SHOWN_EXTRAS, MissingExtra, installed_versions
 from assay.core.files import leftovers, remove_leftovers
 from assay.core.plugins import Plugin
 from assay.core.types import Query
@@ -453,7 +453,7 @@ def examine(store: str = "", *, config: Path | None = None, probe: bool = False)
     return Checkup(
         status="ok" if is_well else "failed",
         environment=_environment(),
-        extras={"status": "ok"} | {extra: installed_versions(extra) for extra in SHOWN},
+        extras={"status": "ok"} | {extra: installed_versions(extra) for extra in SHOWN_EXTRAS},
         workspace=place,
         configuration=configuration,
         store=state,

@@ -36,10 +36,14 @@ from assay.workbench.review.queue import pending_items, stray_items
 from assay.workbench.scoring.history import latest_runs, read_ahead, run_records, stored_run
 from assay.workbench.searching.corpora import readable_corpora
 
-RECENT = 8  # activities and verdicts shown: what fits beside the other cards
+RECENT_LINES = 8  # activities and verdicts shown: what fits beside the other cards
 OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
-TRAIL = 500  # newest entries of the audit trail that are searched for actions open to all; chosen
-LOOKED_AT = 2_000  # newest runs that are searched for the latest of every set and engine; chosen
+SEARCHED_ENTRIES = (
+    500  # newest entries of the audit trail that are searched for actions open to all; chosen
+)
+SEARCHED_RUNS = (
+    2_000  # newest runs that are searched for the latest of every set and engine; chosen
+)
 
 Headline = Literal[
     "empty",
@@ -119,7 +123,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     """The contents of Home. With `whole_trail`, recent activity includes all actions."""
-    records = _latest_summarised(service, run_records(service, limit=LOOKED_AT))
+    records = _latest_summarised(service, run_records(service, limit=SEARCHED_RUNS))
     every = set_lines(service, records)
     answers = {name for name, path in service.gold_sets.items() if is_answer_set(path)}
     sets = [line for line in every if line.standing.name not in answers]  # they have a page
@@ -129,7 +133,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     open_sets = {line.kept for line in sets}
     own = [record for record in records if record.gold in open_sets] if sets else records
     latest = run_line(service, own[0]) if own else None
-    newest = latest_runs(own, _set_and_engine)[:RECENT]
+    newest = latest_runs(own, _set_and_engine)[:RECENT_LINES]
     verdicts = [run_line(service, record) for record in newest]
     headline, subject = _headline(sets, engines, _without_unlisted(service, verdicts), latest)
     to_judge: list[Pair] = []
@@ -158,7 +162,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         verdicts=verdicts,
         latest=latest,
         runs=len(records),
-        lately=trail(service, limit=RECENT) if whole_trail else _recent_for_all(service),
+        lately=trail(service, limit=RECENT_LINES) if whole_trail else _recent_for_all(service),
         searches=current.searches,
         telemetry=current.telemetry,
         at=current.at,
@@ -229,9 +233,9 @@ def _recent_for_all(service: Service) -> list[AuditEntry]:
     are for readers of the audit trail."""
     return [
         msgspec.structs.replace(entry, reason="", before=None, after=None)
-        for entry in trail(service, limit=TRAIL)
+        for entry in trail(service, limit=SEARCHED_ENTRIES)
         if entry.action.startswith(OPEN_TO_ALL)
-    ][:RECENT]
+    ][:RECENT_LINES]
 
 
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────

@@ -26,7 +26,7 @@ from assay.engines.running import BASELINES, ENGINES, is_indexed_name
 from assay.judging import rubrics
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
-SAMPLE = "sample"
+SAMPLE_NAME = "sample"
 SAMPLE_FILES = ("dataset.json", "corpus.jsonl", "my_engine.py")
 NOWHERE = "none"
 ATTRIBUTES = ".gitattributes"
@@ -37,11 +37,11 @@ SAVED = (".json", ".trec", ".run", ".txt")
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """`dataset` is a gold set or SAMPLE; `engine` a module, an address with {{query}} in it, saved
-    results, an indexed corpus, or bm25 with a `corpus`; `minimum` what the measure that decides
-    must reach; `ci` a key of CI or NOWHERE."""
+    """`dataset` is a gold set or SAMPLE_NAME; `engine` a module, an address with {{query}} in it,
+    saved results, an indexed corpus, or bm25 with a `corpus`; `minimum` what the measure that
+    decides must reach; `ci` a key of CI or NOWHERE."""
 
-    dataset: str = SAMPLE
+    dataset: str = SAMPLE_NAME
     engine: str = "bm25"
     corpus: str = ""
     minimum: float = 0.4
@@ -72,7 +72,7 @@ def write_starter_files(answers: Answers) -> StarterFiles:
     files = {CONFIG_NAME: _check_configuration(_configuration(answers))}
     if answers.ci != NOWHERE:
         files[CI[answers.ci]] = _ci_file(answers)
-    copies = SAMPLE_FILES if answers.dataset == SAMPLE else ()
+    copies = SAMPLE_FILES if answers.dataset == SAMPLE_NAME else ()
     for name in copies:
         shutil.copyfile(samples() / "en" / name, name)
     files[ATTRIBUTES] = with_lines(Path(ATTRIBUTES), MERGED)
@@ -100,7 +100,7 @@ def check_folder() -> None:
 
 def check_set(dataset: str) -> None:
     """Refuse a set that cannot be read, or files in the place of the sample's."""
-    if dataset == SAMPLE:
+    if dataset == SAMPLE_NAME:
         check_free(*SAMPLE_FILES)
     else:
         formats.read_gold(Path(dataset))
@@ -120,7 +120,7 @@ def check_ci(ci: str) -> None:
 
 def asks_for_corpus(answers: Answers) -> bool:
     """A baseline searches a corpus; the sample has one."""
-    return answers.engine in BASELINES and answers.dataset != SAMPLE and not answers.corpus
+    return answers.engine in BASELINES and answers.dataset != SAMPLE_NAME and not answers.corpus
 
 
 def check_free(*names: str) -> None:
@@ -138,8 +138,8 @@ def check_free(*names: str) -> None:
 
 
 def _configuration(answers: Answers) -> str:
-    gold, path, measure = SAMPLE, "dataset.json", "nDCG@10"
-    if answers.dataset != SAMPLE:
+    gold, path, measure = SAMPLE_NAME, "dataset.json", "nDCG@10"
+    if answers.dataset != SAMPLE_NAME:
         gold, path = _table_name(answers.dataset), answers.dataset
         is_golden = formats.read_gold(Path(path)).is_golden
         measure = "pass_rate_total" if is_golden else measure
@@ -149,7 +149,7 @@ def _configuration(answers: Answers) -> str:
         f"[gold.{gold}]\npath = {_toml_string(path)}",
         f"[engines.{name}]\n{engine}",
     ]
-    if answers.dataset == SAMPLE and name != "mine":
+    if answers.dataset == SAMPLE_NAME and name != "mine":
         tables.append('[engines.mine]\nsearch_module = "my_engine.py"')
     bound = f"measure = {_toml_string(measure)}\nminimum = {answers.minimum:g}"
     tables.append(f"[[gates]]\n{bound}")
@@ -179,7 +179,7 @@ def engine_table(answers: Answers) -> tuple[str, str]:
 def _corpus(answers: Answers) -> str:
     if answers.corpus:
         require_corpus(Path(answers.corpus))
-    elif answers.dataset == SAMPLE:
+    elif answers.dataset == SAMPLE_NAME:
         return "corpus.jsonl"
     elif answers.engine in BASELINES:
         raise UsageError(f"{answers.engine} searches a corpus", hint="Name it with --corpus.")
@@ -190,7 +190,7 @@ def _module(answers: Answers) -> str:
     """The Python module that has the engine. `my_engine` is my_engine.py where that lies here, or
     comes with the sample."""
     engine = answers.engine
-    written = SAMPLE_FILES if answers.dataset == SAMPLE else ()
+    written = SAMPLE_FILES if answers.dataset == SAMPLE_NAME else ()
     file = engine if engine.endswith(".py") else f"{engine}.py"
     if file in written:
         return file

@@ -66,7 +66,9 @@ __all__ = [
     "record_feedback",
 ]
 
-AT_ONCE = 20_000  # characters of decisions that a server reads without a process of its own; taste
+IN_PROCESS_CHARACTERS = (
+    20_000  # characters of decisions that a server reads without a process of its own; taste
+)
 _readers = threading.BoundedSemaphore(2)  # such processes at a time
 BATCH = 10_000  # searches in one transaction: fewer write the index of documents less often
 
@@ -216,7 +218,7 @@ def record_decisions(
     """Finalised decisions: every earlier search that showed what they cite gets relevance_score 3.
     With `seconds`, long texts are read in a process of their own, for so long at most."""
     opened = [_open_corpus(service, name) for name in dict.fromkeys(corpora)]
-    if seconds is not None and opened and _size_of(rows) > AT_ONCE:
+    if seconds is not None and opened and _size_of(rows) > IN_PROCESS_CHARACTERS:
         decisions, unresolved = _read_apart([corpus.path for corpus in opened], rows, seconds)
     else:
         decisions, unresolved = _read_decisions(opened, rows)

@@ -15,7 +15,9 @@ from assay.core.workspace import workspace
 from assay.reports.listing import LastVerdict, ProjectStatus
 
 CONFIG = "assay.toml"
-LARGEST = 200_000_000  # bytes; a larger results file is not read for its verdict, to be quick
+MAX_RESULTS_BYTES = (
+    200_000_000  # bytes; a larger results file is not read for its verdict, to be quick
+)
 
 
 class _Verdict(msgspec.Struct):
@@ -62,7 +64,7 @@ def _last_verdict() -> LastVerdict | None:
     """The verdict of the newest results with gates."""
     files = [(path.stat().st_mtime, path) for path in workspace().glob("results/*.json")]
     for changed, path in sorted(files, reverse=True)[:20]:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > MAX_RESULTS_BYTES:
             continue
         try:
             results = msgspec.json.decode(path.read_bytes(), type=_Results)

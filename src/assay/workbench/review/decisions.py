@@ -49,7 +49,7 @@ from assay.workbench.review.queue import (
 )
 from assay.workbench.review.suggestions import refuse_unknown
 
-AT_ONCE = 50  # rows that a person can look over before approving them together; taste
+MAX_BULK_ROWS = 50  # rows that a person can look over before approving them together; taste
 CORRECTED = "corrected on the review page"
 LOST = "its query is no longer in the gold set"
 UNKNOWN_DOCUMENT = "Check the id, import the corpus that has it, or say --allow-unknown."
@@ -326,7 +326,7 @@ def preview(service: Service, queue_filter: QueueFilter, ids: Sequence[str] = ()
         more = len(ids) - len(found)
     else:
         every = filter_items(service, queue_filter)
-        found, more = every[:AT_ONCE], max(len(every) - AT_ONCE, 0)
+        found, more = every[:MAX_BULK_ROWS], max(len(every) - MAX_BULK_ROWS, 0)
     waiting = [item for item in found if item.state == "pending_review"]
     rows = [item for item in waiting if item.kind == "gold_row"]
     by_set: dict[str, list[ReviewItem]] = {}

@@ -13,7 +13,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import GradedResults
-from assay.core.types import ASKED, MAX_PAGE, Page, page_of
+from assay.core.types import ASKED_BY_NEXT, MAX_PAGE, Page, page_of
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.gold.acts import SUGGEST, Act
@@ -121,7 +121,7 @@ class AskedPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def queue_pairs(
-    service: Service, gold: Path, pairs: Sequence[AskedPair], *, source: str = ASKED
+    service: Service, gold: Path, pairs: Sequence[AskedPair], *, source: str = ASKED_BY_NEXT
 ) -> int:
     """Put pairs without a grade into the review queue, the most useful first. Returns how many are
     new: a pair that is pending or decided is not queued again."""

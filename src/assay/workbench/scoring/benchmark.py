@@ -35,7 +35,7 @@ from assay.workbench.scoring.score import score
 
 HASHES = "checksums.json"
 SPAN_DEPTHS = (1, 2, 4, 8, 16, 32, 64)  # as the paper of LegalBench-RAG has them
-BLOCK = 1 << 20  # bytes of a download at a time; chosen
+BLOCK_BYTES = 1 << 20  # bytes of a download at a time; chosen
 TIMEOUT = 60.0  # seconds without a byte; chosen
 ANY = BenchmarkCard(title="a set of ir_datasets", home="https://ir-datasets.com", reader="irds")
 WITH_DOCUMENTS = (*BASELINES, "assay")  # engines that read those of the benchmark
@@ -229,7 +229,7 @@ def fetch(url: str, target: Path, tick: Tick) -> None:
             have = have if answer.status == 206 else 0  # else the server sends all of it
             total = have + int(answer.headers.get("Content-Length") or 0)
             with part.open("ab" if have else "wb") as stream:
-                while block := answer.read(BLOCK):
+                while block := answer.read(BLOCK_BYTES):
                     stream.write(block)
                     have += len(block)
                     tick(target.name, have, max(total, have))

@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.core.errors import Declined, InputError, UsageError
 from assay.core.results import (
-    FEWEST,
+    MIN_QUERIES,
     Doubt,
     GradedResults,
     Interval,
@@ -342,7 +342,7 @@ def _read_both_votes(gold: GoldSet, dataset: Path) -> list[Vote]:
         raise InputError(
             "there are no human votes to correct the machine's votes with",
             where=str(path),
-            hint=f"Let people judge at least {FEWEST} queries in full, drawn at random; their "
+            hint=f"Let people judge at least {MIN_QUERIES} queries in full, drawn at random; their "
             "votes come in with `assay gold merge`.",
         )
     return votes
@@ -430,7 +430,7 @@ def _estimate_measure(
         left_out=left_out,
         nothing_relevant=nothing,
     )
-    if len(judged) - nothing < FEWEST:
+    if len(judged) - nothing < MIN_QUERIES:
         return _EstimatedMeasure(
             msgspec.structs.replace(
                 figure, why=why_not_estimated(figure.judged, figure.nothing_relevant)
@@ -516,7 +516,9 @@ def _names(queries: Iterable[Query], kind: str) -> list[str]:
 # ── whether an engine searches the documents of a set ─────────────────────────────────────────────
 
 
-SAMPLE = 200  # documents of a set that are looked up in each corpus: enough to find the corpus
+LOOKED_UP_DOCUMENTS = (
+    200  # documents of a set that are looked up in each corpus: enough to find the corpus
+)
 
 
 def refuse_other_documents(
@@ -599,7 +601,7 @@ def _corpora_holding(named: Collection[str], home: Path | None) -> list[Corpus]:
     from assay.corpus.disk import list_corpora
     from assay.corpus.lookup import corpus_named
 
-    some = sorted(named)[:SAMPLE]
+    some = sorted(named)[:LOOKED_UP_DOCUMENTS]
     opened = (corpus_named(name, home) for name in list_corpora(home))
     return [corpus for corpus in opened if _any_in(some, [corpus])]
 

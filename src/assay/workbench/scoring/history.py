@@ -20,7 +20,7 @@ from assay.core.results_file import from_json, to_json
 from assay.core.types import Page, page_of, page_size
 from assay.engines.engine_table import EngineConfig
 from assay.evaluation.comparison import Comparison, compare
-from assay.reports.answers import HEADLINE, NO_SPAN
+from assay.reports.answers import HEADLINE_SHARE, NO_SPAN
 from assay.reports.view import failed_musts
 from assay.store.records import ANSWERS as ANSWERS  # for pages
 from assay.store.records import RunRecord
@@ -39,7 +39,7 @@ from assay.workbench.scoring.report import Explanation
 from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.score import score
 
-LOOKED_AT = 500  # newest runs that are searched for the name of an engine; chosen
+SEARCHED_RUNS = 500  # newest runs that are searched for the name of an engine; chosen
 LONGEST_NAME = 80  # characters of the name of a run: one line of a page; taste
 READ = 32  # runs whose results stay in memory: those that one page looks at
 
@@ -96,7 +96,7 @@ def _configured_engine(config: Config | None, name: str) -> EngineConfig:
 
 def known_engine(service: Service, name: str) -> None:
     """An engine that is configured, or has a run in the history."""
-    ran = {run.engine for run in run_records(service, limit=LOOKED_AT)}
+    ran = {run.engine for run in run_records(service, limit=SEARCHED_RUNS)}
     if name not in ran:
         _configured_engine(service.config, name)
 
@@ -179,7 +179,7 @@ def stored_answers(service: Service, run_id: str) -> StoredAnswers | None:
 
 def latest_answers(service: Service) -> list[RunLine]:
     """The newest check of every file of answers by each system, the newest first."""
-    records = run_records(service, answers=True, limit=LOOKED_AT)
+    records = run_records(service, answers=True, limit=SEARCHED_RUNS)
     latest = latest_runs(records, lambda run: (run.gold, run.engine))
     return [msgspec.convert(record.summary, RunLine) for record in latest]
 
@@ -202,7 +202,7 @@ def read_ahead(service: Service, run_ids: Iterable[str]) -> None:
             _results_of(service, whole)
 
 
-NAMED = "run.named"  # the action, in the audit trail
+RUN_NAMED = "run.named"  # the action, in the audit trail
 NAMED_RUNS = 1_000  # newest names that are looked at; chosen
 
 
@@ -212,14 +212,14 @@ def name_run(service: Service, run_id: str, name: str, *, by: str) -> str:
     name = " ".join(name.split())
     if len(name) > LONGEST_NAME:
         raise InputError(f"the name has {len(name)} characters", hint=f"At most {LONGEST_NAME}.")
-    note(service, by, NAMED, stored_run(service, run_id).id, after={"name": name})
+    note(service, by, RUN_NAMED, stored_run(service, run_id).id, after={"name": name})
     return name
 
 
 def names_of_runs(service: Service) -> dict[str, str]:
     """The names that people gave to runs: the last one of each holds."""
     names: dict[str, str] = {}
-    for entry in service.store.audit(action=NAMED, limit=NAMED_RUNS):
+    for entry in service.store.audit(action=RUN_NAMED, limit=NAMED_RUNS):
         names.setdefault(entry.subject, str((entry.after or {}).get("name", "")))
     return {run: name for run, name in names.items() if name}
 
@@ -380,7 +380,7 @@ def line_of(run: _AnyRun, results: Results, verdict: Verdict | None = None) -> R
 
 
 def _line_of_answers(run: _AnyRun, results: AnswerResults) -> RunLine:
-    low, high = results.intervals.overall.get(HEADLINE, NO_SPAN)
+    low, high = results.intervals.overall.get(HEADLINE_SHARE, NO_SPAN)
     verdict, git = results.verdict, results.receipt.git
     return RunLine(
         id=run.id,
@@ -388,9 +388,9 @@ def _line_of_answers(run: _AnyRun, results: AnswerResults) -> RunLine:
         engine=run.engine,
         gold=run.gold,
         kind="answers",
-        measure=HEADLINE,
-        key=HEADLINE,
-        value=results.overall[HEADLINE],
+        measure=HEADLINE_SHARE,
+        key=HEADLINE_SHARE,
+        value=results.overall[HEADLINE_SHARE],
         low=low,
         high=high,
         queries=len(results.per_answer),

@@ -118,7 +118,7 @@ MOST_LINKS = 200  # in each direction
 MOST_QUERY = 4_000  # characters
 NARROW = 45  # the middle line of an address or a list is shorter than this
 HEADING = 80  # characters of a heading at most
-SAMPLE = 2_000  # characters that tell the language
+LANGUAGE_CHARACTERS = 2_000  # characters that tell the language
 
 # Sections of an opinion in the order they are read, and the fields that have them.
 OPINION = {
@@ -240,7 +240,7 @@ def document_page(service: Service, corpus: str, doc_id: str, query: str = "") -
     around = [row] if unit is None else unit.rows
     members = [document if other == row else opened.at(other) for other in around]
     words = _words(query, opened, document, members)
-    language = document.language or detect(document.text[:SAMPLE])
+    language = document.language or detect(document.text[:LANGUAGE_CHARACTERS])
     cited, cited_by = opened.corpus.cites(doc_id), opened.corpus.cited_by(doc_id)
     return DocumentPage(
         corpus=opened.corpus.name,

@@ -36,7 +36,9 @@ STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citatio
 # A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for, and the
 # address of an act in its own markup ("/akn/il/act/…") is not a name.
 NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#|^/")
-SAMPLE = 20  # documents that the language is told from, where they do not state it; chosen
+LANGUAGE_DOCUMENTS = (
+    20  # documents that the language is told from, where they do not state it; chosen
+)
 # Chosen: what one server has in use at a time, and what fits on a page.
 KEPT_COLUMNS = 8  # corpora whose columns are kept in memory
 KEPT_MASKS = 64  # combinations of filters, for each corpus
@@ -191,7 +193,11 @@ def language_of(corpus: Corpus) -> str:
     """The language of most of its documents: as they state it, else as the first ones read."""
     languages = columns_of(corpus).languages
     counts = languages.counts(np.arange(len(languages.numbers)))
-    return counts[0][0] if counts else detect(each.text for each in islice(corpus.iter(), SAMPLE))
+    return (
+        counts[0][0]
+        if counts
+        else detect(each.text for each in islice(corpus.iter(), LANGUAGE_DOCUMENTS))
+    )
 
 
 def acts_of(corpus: Corpus) -> list[str]:

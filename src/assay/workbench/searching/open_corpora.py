@@ -24,7 +24,7 @@ from assay.search.engine import Engine
 from assay.search.index import Tick
 from assay.workbench.searching.filters import Columns, Filters, Mask, columns_of, language_of
 
-KEPT = 8  # corpora that a server keeps open; chosen
+MAX_OPEN_CORPORA = 8  # corpora that a server keeps open; chosen
 MOST_FOUND = 12  # documents that a judge may add one of; taste
 Stamp = tuple[int, int, int]
 _WORDS = re.compile(r"\w+")
@@ -97,7 +97,7 @@ def open_cached(name: str, *, home: Path | None = None, say: Say = lambda text: 
         with _table:
             _kept[key] = (now, opened)
             _kept.move_to_end(key)
-            while len(_kept) > KEPT:
+            while len(_kept) > MAX_OPEN_CORPORA:
                 _kept.popitem(last=False)
         return opened
 

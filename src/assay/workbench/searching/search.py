@@ -53,10 +53,10 @@ from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 
 PAGE = 10  # results on a page; taste
 DEEPEST = 200  # results of a search, which the choices are counted over; taste
-LIKELY = 0.5  # from this score on, a document probably answers; even odds
+LIKELY_FROM = 0.5  # from this score on, a document probably answers; even odds
 MANY = PAGE  # results that seem to answer, from which on nobody believes it; taste
 MOST_STATUTES = 6  # statutes shown with a result; taste
-LONGEST = ROOM + 4  # characters of a question or an answer, with what says that it goes on
+SHOWN_CHARACTERS = ROOM + 4  # characters of a question or an answer, with what says that it goes on
 MOST_QUERY = 4_000  # characters of a question that an address carries; chosen
 
 State = Literal[
@@ -229,7 +229,7 @@ def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
     )
     behind = less_likely(corpus.engine.asked(request.query)[0], hits)
     likely = sum(
-        (hit.score or 0) >= LIKELY and not is_behind
+        (hit.score or 0) >= LIKELY_FROM and not is_behind
         for hit, is_behind in zip(hits, behind, strict=True)
     )
     return ResultPage(
@@ -316,7 +316,7 @@ def _result(corpus: OpenCorpus, likely: int, found: FoundDocument) -> Result:
         score=found.score,
         reasons=reasons(found),
         why=found.why,
-        less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY),
+        less_likely=found.less_likely or bool(likely and (found.score or 0) < LIKELY_FROM),
     )
     return _with_document(corpus, result, document)
 
@@ -367,7 +367,7 @@ def statutes_of(columns: Columns, row: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normal for *_, normal in sorted(cited)))
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
+def shortened(text: str, longest: int = SHOWN_CHARACTERS) -> str:
     whole = " ".join(text.split())
     return whole if len(whole) <= longest else whole[:longest].rsplit(" ", 1)[0] + " …"
 

@@ -137,7 +137,7 @@ def _is_running(lines: list[TextLine]) -> bool:
 
 # set by hand on the same reports
 LARGER = 1.14  # the size of a heading over that of the text
-LONGEST = 160  # letters of a heading
+HEADING_LETTERS = 160  # letters of a heading
 DEEPEST = 6  # level of headings, as in HTML
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2})*)\.?\s+[A-ZÅÄÖ]")
 _ROMAN = re.compile(r"[IVX]+\.?\s+[A-ZÅÄÖ][A-ZÅÄÖ ,-]{4,}")
@@ -264,7 +264,7 @@ def _group_heading_lines(lines: Sequence[TextLine], setting: Setting) -> list[li
     groups: list[list[int]] = []
     for run in _heading_runs(lines, setting):
         text = sum(len(lines[number].text) for number in run)
-        if len(run) >= 4 and text > LONGEST:
+        if len(run) >= 4 and text > HEADING_LETTERS:
             continue  # a paragraph in larger type
         group = [run[0]]
         for before, number in pairwise(run):
@@ -275,7 +275,9 @@ def _group_heading_lines(lines: Sequence[TextLine], setting: Setting) -> list[li
                 group = [number]
         groups.append(group)
     return [
-        group for group in groups if sum(len(lines[number].text) for number in group) <= LONGEST
+        group
+        for group in groups
+        if sum(len(lines[number].text) for number in group) <= HEADING_LETTERS
     ]
 
 

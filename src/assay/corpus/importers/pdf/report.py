@@ -28,7 +28,7 @@ from assay.corpus.importers.pdf.tables import find_tables
 from assay.language.amounts import MONEY, stated_unit, unit_in
 
 # set by hand on the annual reports of two Finnish towns (decision 20)
-SAMPLE = 48  # pages that a report is surveyed on
+SURVEYED_PAGES = 48  # pages that a report is surveyed on
 DEEPEST_CHAPTER = 3  # of headings: a name holds under deeper ones
 EDGE = 0.14  # of a page's height: where running lines stand
 SAME_COLUMN = 12.0  # points between the columns of a table and those it goes on with
@@ -168,9 +168,9 @@ def _survey_pages(file: PdfFile) -> Survey:
 
 def _sample(pages: int) -> list[int]:
     """Page numbers in pairs, so that left and right pages are both seen, spread over the report."""
-    if pages <= SAMPLE:
+    if pages <= SURVEYED_PAGES:
         return list(range(1, pages + 1))
-    pairs = SAMPLE // 2
+    pairs = SURVEYED_PAGES // 2
     firsts = {1 + round(number * (pages - 2) / (pairs - 1)) for number in range(pairs)}
     return sorted({page for first in firsts for page in (first, first + 1)})
 
