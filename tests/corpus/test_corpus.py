@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.core.types import Document, Locator
-from assay.corpus import build, freeze, import_corpus, list_corpora, open_corpus, open_frozen
-from assay.corpus.disk import document_frame, documents_of
+from assay.corpus import (
+    build,
+    freeze,
+    import_corpus,
+    list_corpora,
+    open_corpus,
+    open_frozen,
+    parts,
+)
+from assay.corpus.disk import document_frame, documents_of, read_arrow
 from assay.law.citing import format_locator, parse_locator
 from kit.sources import opinion, write_lines, write_opinions
 
@@ -111,11 +119,58 @@ def test_what_is_wrong_is_said_the_same_by_a_worker(
     assert said[0] == said[1]
 
 
+LINES = [
+    *(
+        f'{{"id": "d{n}", "text": "kuntalain {n} § ja sana {n}", "title": "Ä {n}"}}'
+        for n in range(40)
+    ),
+    *("", "not json", '{"text": "no id"}', '{"id": "d3", "text": "again"}', '{"id": "last"}'),
+]
+ROWS = [
+    "\ufeffid,title,text",
+    *(f'd{n},"A title, ""of"" row\n{n}","kuntalain {n} § ja\r\nsana {n}"' for n in range(40)),
+    *("too,few", 'd3,again,"the same\nid"', "last,plain,line"),
+]
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("jsonl", LINES), ("csv", ROWS)])
+def test_a_large_file_is_read_in_ranges_as_if_it_were_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, lines: list[str]
+) -> None:
+    source = tmp_path / f"source.{kind}"
+    source.write_text("\n".join(lines), encoding="utf-8", newline="")
+
+    def read(name: str) -> list[object]:
+        stages: list[tuple[str, int, int]] = []
+        report = import_corpus(
+            kind, source, name=name, home=tmp_path, progress=lambda *step: stages.append(step)
+        )
+        corpus = open_corpus(tmp_path, name)
+        files = [corpus.data_folder / part.file for part in corpus.manifest.parts]
+        rows = pl.concat([read_arrow(file) for file in files]).rows()
+        ranges.append(stages[0][2])
+        cited = corpus.citations.collect().rows()
+        return [report.fingerprint, report.citations, rows, cited, corpus.problems()]
+
+    ranges: list[int] = []
+    whole = read("whole")
+    monkeypatch.setattr(parts, "BATCH_BYTES", 300)
+    in_ranges = read("ranges")
+    monkeypatch.setattr(build, "WORKERS", 2)
+    assert whole == in_ranges == read("workers")
+    assert ranges[0] == 1
+    assert ranges[1] == ranges[2] > 5
+    assert whole[4]
+    assert import_corpus(kind, source, name="whole", home=tmp_path).unchanged
+    assert import_corpus(kind, source, name="workers", home=tmp_path).unchanged
+
+
 KILLED = """
 import os, sys
 from pathlib import Path
 from assay.corpus import import_corpus, parts
 parts.PART_DOCUMENTS = 2
+parts.BATCH_BYTES = int(sys.argv[3])
 write, written = parts._write_part, []
 def write_two(*args):
     write(*args)
@@ -127,11 +182,16 @@ import_corpus("jsonl", sys.argv[1], name="c", home=Path(sys.argv[2]))
 """
 
 
-def test_a_killed_import_changes_nothing_and_is_taken_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("batch_bytes", [2**20, 100])
+def test_a_killed_import_changes_nothing_and_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch_bytes: int
+) -> None:
+    monkeypatch.setattr(parts, "BATCH_BYTES", batch_bytes)
     home = imported(tmp_path, FIVE[:1])
     before = open_corpus(home, "c").fingerprint
     source = write_lines(tmp_path / "more.jsonl", FIVE)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(source), str(home)], check=False)
+    command = [sys.executable, "-c", KILLED, str(source), str(home), str(batch_bytes)]
+    done = subprocess.run(command, check=False)
     assert done.returncode == 9
     assert open_corpus(home, "c").fingerprint == before
     report = import_corpus("jsonl", source, name="c", home=home)

@@ -177,7 +177,6 @@ def import_corpus(
             units=units,
             began=began,
         )
-        resumed = _prepare_folder(building)
         work = batches(
             kind,
             source,
@@ -187,6 +186,7 @@ def import_corpus(
             strict=strict,
             before=str(existing.data_folder) if existing else "",
         )
+        resumed = _prepare_folder(building, work)
         _read_all(work, building.folder, limits, tell)
         tell("indexing", 0, 1)
         corpus = _assemble_corpus(building, len(work))
@@ -287,12 +287,12 @@ def _mark_unchanged(units: list[Unit], corpus: Corpus, recipe: Recipe, source: s
     ]
 
 
-def _prepare_folder(building: _Building) -> int:
+def _prepare_folder(building: _Building, work: list[Batch]) -> int:
     """Prepare the folder for the parts: empty, or as a killed import of the same recipe left it.
     Returns how many parts it has."""
     folder = building.folder
-    files = [(unit.path, unit.size, unit.mtime_ns) for unit in building.units]
-    key = sha256(msgspec.json.encode([building.recipe, files], order="deterministic")).hexdigest()
+    read = [[(unit.path, unit.size, unit.mtime_ns) for unit in batch.units] for batch in work]
+    key = sha256(msgspec.json.encode([building.recipe, read], order="deterministic")).hexdigest()
     marker = folder / "job"
     if not (marker.exists() and marker.read_text() == key):
         shutil.rmtree(folder, ignore_errors=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from assay.corpus.importers.kinds import (
     Importer,
     Options,
     Problem,
+    Range,
     Unit,
     importer,
     now_reading,
@@ -37,7 +39,7 @@ from assay.law.spellings import grammar_signs
 PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
 BATCH_FILES = 512
-BATCH_BYTES = 16 * 2**20
+BATCH_BYTES = 8 * 2**20
 LONG_TEXT = 100_000  # characters
 ROWS_TOGETHER = 64  # in an Arrow file (taste): one document is read without the rest of its part
 MENTIONS_SCHEMA = pl.Schema(
@@ -135,7 +137,9 @@ def read_batch(batch: Batch) -> None:
     for number, portion in enumerate(_group_into_parts(records), start=len(finished)):
         _write_part(folder / part_stem(batch.number, number), portion, scheme)
     hashes = {
-        unit.path: _hash_unit(batch.source, unit) for unit in batch.units if unit.mtime_ns >= 0
+        unit.path: _hash_unit(batch.source, unit)
+        for unit in batch.units
+        if unit.mtime_ns >= 0 and not (unit.range and unit.range.start)
     }
     write_atomic(folder / f"batch-{batch.number:05d}.json", msgspec.json.encode(hashes))
 
@@ -171,7 +175,8 @@ def _read_unit(
     reader: Importer, batch: Batch, unit: Unit
 ) -> Iterator[Document | tuple[str, Document] | Problem]:
     if reason := unit.refused.get(unit.path):
-        yield Problem(code="limit", where=unit.path, reason=reason)
+        lines = f":{unit.range.lines_before + 1}" if unit.range else ""
+        yield Problem(code="limit", where=f"{unit.path}{lines}", reason=reason)
     else:
         yield from reader.read(batch.source, unit, batch.options)
 
@@ -316,6 +321,21 @@ def _hash_unit(source: str, unit: Unit) -> str:
         return ""
 
 
+def _ranges(reader: Importer, source: str, options: Options, units: list[Unit]) -> Iterator[Unit]:
+    """The files, those cut that hold more than a batch. Two ranges of one file never share a batch,
+    since each but the last fills one."""
+    cut = getattr(reader, "cut", None)
+    for unit in units:
+        ranges: list[Range] = []
+        if cut is not None and unit.size > BATCH_BYTES and not unit.kept:
+            with suppress(OSError):  # which reading it will report
+                ranges = cut(source, unit, options, BATCH_BYTES)
+        for one in ranges:
+            yield msgspec.structs.replace(unit, range=one, size=one.end - one.start)
+        if not ranges:
+            yield unit
+
+
 def batches(
     kind: str,
     source: str,
@@ -326,10 +346,10 @@ def batches(
     strict: bool,
     before: str = "",
 ) -> list[Batch]:
-    """Files in order, cut so that a batch is a few seconds of work."""
+    """Files in order, and ranges of large ones, so that a batch is a few seconds of work."""
     groups: list[list[Unit]] = [[]]
     size = 0
-    for unit in units:
+    for unit in _ranges(importer(kind), source, options, units):
         is_full = len(groups[-1]) >= BATCH_FILES or size + unit.size > BATCH_BYTES
         if groups[-1] and is_full:
             groups.append([])

@@ -18,7 +18,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from assay.language import english, finnish
 
@@ -101,31 +100,24 @@ def _votes(words: list[str]) -> dict[str, float]:
     by_shape = dict.fromkeys(STOP, 0)
     against = 0
     for vote, count in Counter(map(_vote, words)).items():
-        against += count * vote.is_against
-        if vote.word:
-            by_word[vote.word] += count
-        for name in vote.shapes:
-            by_shape[name] += count
+        against += count * ("!" in vote)
+        for name in STOP:
+            by_word[name] += count * (f"{name}=" in vote)
+            by_shape[name] += count * (f"{name}~" in vote)
     # The shapes of English are those of half of Europe: in a longer text its words must show.
     if len(words) > SHORT_TEXT_WORDS and by_word["en"] < MIN_VOTING_SHARE * len(words):
         by_shape["en"] = 0
     return {name: (by_word[name] + by_shape[name] - 2 * against) / len(words) for name in by_word}
 
 
-class _Vote(NamedTuple):
-    """What one word says: the language that it holds together, or those it has the shape of."""
-
-    word: str
-    shapes: tuple[str, ...]
-    is_against: bool
-
-
 @lru_cache(maxsize=100_000)
-def _vote(word: str) -> _Vote:
-    """Remembered, since a collection repeats most of its words."""
-    of_word = next((name for name, stop in STOP.items() if word in stop), "")
-    shapes = () if of_word else tuple(name for name in SHAPES if SHAPES[name].match(word))
-    return _Vote(of_word, shapes, word in ELSEWHERE)
+def _vote(word: str) -> str:
+    """What one word says: "fi=" where it holds Finnish together, else "fi~" where it has its shape;
+    "!" where it is of another language. Remembered, since a collection repeats most of its words,
+    and a text, since these are counted."""
+    of_word = [f"{name}=" for name, stop in STOP.items() if word in stop]
+    shapes = [f"{name}~" for name, shape in SHAPES.items() if shape.match(word)]
+    return "".join(of_word or shapes) + "!" * (word in ELSEWHERE)
 
 
 def is_foreign(text: str, language: str) -> bool:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple, cast
 
 import msgspec
@@ -346,6 +346,7 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
 _citation = partial(citation_at, "en", format)
 
 
+@lru_cache(maxsize=4_096)  # documents of one act have ids that begin alike
 def letter_parts(number: str) -> dict[str, str] | None:
     """The parts of a file number that stands alone, such as a value in a record: 'A-90-123',
     '89-142', 'I-93418'."""

@@ -236,7 +236,11 @@ def _rule(kind: str, core: str) -> re.Pattern[str]:
     return re.compile(rf"{start}(?:(?P<core>{core}){after}{passed_over})", re.IGNORECASE)
 
 
-_RULES = [(kind, _rule(kind, core)) for kind, core in spelled("fi", PIECES)]
+_RULES = [
+    (kind, _rule(kind, core), core.startswith("(?P<")) for kind, core in spelled("fi", PIECES)
+]
+_DIGITS = re.compile(r"\d+")  # a spelling that begins with its number is tried at these alone
+_SIGNS = ("§", "pykäl", "mom")  # one of them is in the others
 # a name and a section without a sign: the forms of the name, the number, and what may follow
 _FULL_NAME = tuple(form for forms in ENDINGS.values() for form in forms[:2])
 _SHORT_UNIT = r"\d{1,3}(?:\s?[a-zåäö](?![\wåäö]))?(?:\.\d{1,2})?"
@@ -287,7 +291,8 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     end_before = -1
     readings = _find_spellings(text, scheme)
     for at, reading in enumerate(readings):
-        law = _law_parts(reading, mentioned(text, reading.start, end_before) or last, scheme)
+        named = mentioned(text, reading.start, end_before) or last if reading.names_law else {}
+        law = _law_parts(reading, named, scheme)
         if law.get("law") and not law["law"].startswith("tämä"):
             last = {key: law[key] for key in ("law", "id") if key in law}
         if law.get("chapter") == "mainittu":
@@ -339,14 +344,13 @@ def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = 
 
 def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
     """Every spelling in the text, in order; of those that overlap, the first and longest."""
-    readings = [
-        _SpellingMatch(
-            kind, _words_before(text, match, scheme) if kind != "moment" else None, match
-        )
-        for kind, pattern in _RULES
-        for match in pattern.finditer(text)
-        if match["core"]
-    ]
+    heads: dict[int, re.Match[str] | None] = {}
+    readings = []
+    for kind, match in _matches(text):
+        if kind != "moment" and match.start() not in heads:
+            heads[match.start()] = _words_before(text, match, scheme)
+        before = heads[match.start()] if kind != "moment" else None
+        readings.append(_SpellingMatch(kind, before, match))
     kept: list[_SpellingMatch] = []
     for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
         if kept and reading.start < kept[-1].end:
@@ -354,6 +358,29 @@ def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
         if _is_meant(reading) or (kept and _continues_by_colon(kept[-1], reading)):
             kept.append(reading)
     return kept
+
+
+def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """The kind and match of every rule, wherever it holds in the text."""
+    numbers = [match.start() for match in _DIGITS.finditer(text)]
+    if not numbers:
+        return
+    lowered = text.lower()
+    has_sign = any(sign in lowered for sign in _SIGNS)
+    for kind, pattern, begins_with_number in _RULES:
+        if begins_with_number:
+            found = _matches_at(pattern, text, numbers)
+        else:
+            found = pattern.finditer(text) if has_sign else iter(())
+        yield from ((kind, match) for match in found if match["core"])
+
+
+def _matches_at(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+    end = 0
+    for place in places:
+        if place >= end and (match := pattern.match(text, place)):
+            end = match.end()
+            yield match
 
 
 def _words_before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
@@ -374,18 +401,22 @@ def _head_begin(text: str, at: int) -> int:
     if not text[at - 1 : at].isspace():
         return at
     begin = max(0, at - _REACH)
+    if not _may_end_head(text, begin, at):
+        return at
     wall = _WALL.match(text, begin, at)
     # a number in brackets may be of a law, "(410/2015, 5 artikla)"
     if wall and text.rfind("(", begin, wall.end()) <= text.rfind(")", begin, wall.end()):
         begin = wall.end()
+    return begin if _may_end_head(text, begin, at) else at
+
+
+def _may_end_head(text: str, begin: int, at: int) -> bool:
     words = text[begin:at].split()
     if not words:
-        return at
+        return False
     last = words[-1].rstrip(",")
     may_end = last.lower().endswith(_HEAD_ENDINGS) or _LAW_NUMBER.search(last)
-    if may_end or _SHORT_LAST.search(last) or _TITLE_OPENS.search(text, begin, at):
-        return begin
-    return at
+    return bool(may_end or _SHORT_LAST.search(last) or _TITLE_OPENS.search(text, begin, at))
 
 
 def _base_form_of_title(name: str) -> str:

@@ -6,6 +6,7 @@ Unlike `core.files.iter_json_lines`, which refuses a file at its first fault, th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from assay.core.files import MAX_LINE_BYTES, os_message
-from assay.corpus.importers.kinds import Problem
+from assay.corpus.importers.kinds import Problem, Range, ranges_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -46,14 +47,16 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]
     return msgspec.structs.fields(kind)
 
 
-def iter_records(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
+def iter_records(
+    path: Path, kind: type[T], within: Range | None = None
+) -> Iterator[tuple[str, T | Problem]]:
     """(file:line, record or problem) of JSON lines; (file:number, …) of a `.json` file with an
     array. A line over the limit is skipped without being read into memory."""
     if path.suffix.lower() == ".json":
         yield from _iter_array(path, kind)
         return
     decode = msgspec.json.Decoder(kind).decode
-    for where, line in iter_raw_lines(path):
+    for where, line in iter_raw_lines(path, within):
         if isinstance(line, Problem):
             yield where, line
             continue
@@ -97,15 +100,40 @@ def _iter_array(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
             yield where, Problem(code="bad-record", where=where, reason=str(error))
 
 
-def iter_raw_lines(path: Path) -> Iterator[tuple[str, bytes | Problem]]:
-    number = 0
+def cut_lines(path: Path, size: int) -> list[Range]:
+    """The ranges of a file, cut at ends of lines."""
+    with path.open("rb") as stream:
+        return ranges_of(_whole_lines(stream, min(size, 2**20)), size)
+
+
+def _whole_lines(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
+    """How many bytes and lines there are up to the last end of a line in each block."""
+    begun = 0  # bytes of a line that goes on in the next block
+    while block := stream.read(size):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield begun + end, block.count(b"\n")
+            begun = 0
+        begun += len(block) - end
+    yield begun, 1
+
+
+def iter_raw_lines(
+    path: Path, within: Range | None = None
+) -> Iterator[tuple[str, bytes | Problem]]:
+    number = within.lines_before if within else 0
+    left = within.end - within.start if within else sys.maxsize
     try:
         with path.open("rb") as stream:
-            while line := stream.readline(MAX_LINE_BYTES + 1):
+            stream.seek(within.start if within else 0)
+            while left > 0 and (line := stream.readline(MAX_LINE_BYTES + 1)):
                 number += 1
                 where = f"{path}:{number}"
+                left -= len(line)
                 if len(line) > MAX_LINE_BYTES:
-                    yield where, _overlong(where, len(line) + _skip_rest(stream))
+                    skipped = _skip_rest(stream)
+                    left -= skipped
+                    yield where, _overlong(where, len(line) + skipped)
                     continue
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")

@@ -5,13 +5,15 @@ reads differently), `units(source, options)`, the files to read, and `read(sourc
 a generator of documents and problems; a document may come with where it was read, (file:line,
 document). `OPTIONS` names the options it has; without it any is taken. With `ISOLATED` files are
 read by a process with limits; with `INCREMENTAL` files that have not changed are not read again.
+With `cut(source, unit, options, size)` a large file is read by several processes: it returns the
+ranges of the file, of about that size, or nothing where the file cannot be cut.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, cast
@@ -52,10 +54,20 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Range(msgspec.Struct, frozen=True):
+    """A range of whole lines of a file: its first byte, the one after its last, and how many lines
+    are before it."""
+
+    start: int
+    end: int
+    lines_before: int
+
+
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """One file to read. `path` is relative to the source; `id` names a record that has no id of its
-    own. `refused` has what went over a limit of time or memory when it was read: the path of the
-    file, or of one inside it, and the reason. A `kept` file is taken from the corpus as it is."""
+    """One file to read, or a `range` of it. `path` is relative to the source; `id` names a record
+    that has no id of its own. `refused` has what went over a limit of time or memory when it was
+    read: the path of the file, or of one inside it, and the reason. A `kept` file is taken from the
+    corpus as it is."""
 
     path: str
     id: str = ""
@@ -63,6 +75,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     mtime_ns: int = 0
     refused: dict[str, str] = {}
     kept: bool = False
+    range: Range | None = None
 
 
 class Importer(Protocol):
@@ -96,6 +109,19 @@ def now_reading(path: str, done: int = -1, *, within: bool = False) -> None:
     if not within or now - _last_told[0] > 1:
         _last_told[0] = now
         note(Reading(path, done))
+
+
+def ranges_of(rows: Iterable[tuple[int, int]], size: int) -> list[Range]:
+    """Ranges of at least `size` bytes, from how many bytes and lines each row of a file has."""
+    ranges: list[Range] = []
+    start = end = lines = lines_before = 0
+    for length, row_lines in rows:
+        end += length
+        lines += row_lines
+        if end - start >= size:
+            ranges.append(Range(start, end, lines_before))
+            start, lines_before = end, lines
+    return [*ranges, Range(start, end, lines_before)] if end > start else ranges
 
 
 def refuse_unknown(kind: str, options: Options) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,17 @@ from msgspec.structs import replace
 from assay.core.errors import InputError
 from assay.core.files import MAX_LINE_BYTES
 from assay.core.types import Document, Locator
-from assay.corpus.importers.foreign_json import iter_records, unreadable
-from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import cut_lines, iter_records, unreadable
+from assay.corpus.importers.kinds import (
+    Options,
+    Placed,
+    Problem,
+    Range,
+    Unit,
+    files_below,
+    path_of,
+    ranges_of,
+)
 from assay.language.detect import detect
 from assay.law.citation import PLAIN
 from assay.law.citing import title_of
@@ -40,6 +49,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")
 PLACES = tuple(name for name in Locator.__struct_fields__ if name != "doc_id")
 TARGETS = (*TEXTS, *PLACES, "citations", "aliases")
+CSV = (".csv", ".tsv")
 PARQUET_ROWS = 4096  # read at a time (taste)
 OTHER_NAMES = {
     "id": ("id", "_id", "doc_id", "docno", "node_id"),
@@ -69,9 +79,10 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
     language = _text(options.get("language"))
     # by columns: a line of JSON may leave out what it lacks
     mappings: dict[tuple[str, ...], dict[str, str]] = {}
-    rows: Iterator[tuple[str, Row | Problem]] = iter_records(path, Row)
-    if path.suffix.lower() in (".csv", ".tsv"):
-        rows = _read_csv(path, options)
+    is_begin = unit.range is None or unit.range.start == 0
+    rows: Iterator[tuple[str, Row | Problem]] = iter_records(path, Row, unit.range)
+    if path.suffix.lower() in CSV:
+        rows = _read_csv(path, options, unit.range)
     elif path.suffix.lower() == ".parquet":
         rows = _read_parquet(path)
     for where, row in rows:
@@ -81,9 +92,17 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
         for one in _provisions(row):
             columns = tuple(one)
             if columns not in mappings:
-                mappings[columns] = field_mapping(columns, given, first=not mappings)
+                mappings[columns] = field_mapping(columns, given, first=is_begin and not mappings)
             made = document(one, mappings[columns], language, where)
             yield made if isinstance(made, Problem) else (where, made)
+
+
+def cut(source: str, unit: Unit, options: Options, size: int) -> list[Range]:
+    """Ranges of a large file of JSON lines or CSV."""
+    path = path_of(source, unit)
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return cut_lines(path, size)
+    return _cut_csv(path, options, size) if path.suffix.lower() in CSV else []
 
 
 def _provisions(row: Row) -> Iterator[Row]:
@@ -190,20 +209,68 @@ def _wrong(text: object, page: str | None) -> str:
     return ""
 
 
-def _read_csv(path: Path, options: Options) -> Iterator[tuple[str, dict[str, str] | Problem]]:
+def _cut_csv(path: Path, options: Options, size: int) -> list[Range]:
+    """The ranges of a file, cut at ends of rows, which a quoted line end is not; none where it has
+    a fault or an encoding of its own: read whole, it says which."""
+    whole = Range(0, path.stat().st_size, 0)
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for line in _lines_within(path, whole):
+            if "\r" in line.removesuffix("\r\n"):  # which ends a line too
+                raise csv.Error
+            read += len(line.encode())
+            yield line.removeprefix("\ufeff")
+
+    def rows() -> Iterator[tuple[int, int]]:
+        bytes_before = lines_before = 0
+        reader = _csv_reader(lines(), path, options)
+        for _ in reader:
+            yield read - bytes_before, reader.line_num - lines_before
+            bytes_before, lines_before = read, reader.line_num
+
+    try:
+        return [] if options.get("encoding") else ranges_of(rows(), size)
+    except (UnicodeDecodeError, csv.Error):
+        return []
+
+
+def _lines_within(path: Path, within: Range) -> Iterator[str]:
+    left = within.end - within.start
+    with path.open("rb") as stream:
+        stream.seek(within.start)
+        while left > 0 and (line := stream.readline()):
+            left -= len(line)
+            yield line.decode()
+
+
+def _csv_reader(lines: Iterable[str], path: Path, options: Options) -> Any:
     delimiter = _text(options.get("delimiter")) or ("\t" if path.suffix.lower() == ".tsv" else ",")
-    encoding = _text(options.get("encoding")) or "utf-8-sig"
     csv.field_size_limit(MAX_LINE_BYTES)
+    return csv.reader(lines, delimiter=delimiter, strict=True)
+
+
+def _read_csv(
+    path: Path, options: Options, within: Range | None
+) -> Iterator[tuple[str, dict[str, str] | Problem]]:
+    encoding = _text(options.get("encoding")) or "utf-8-sig"
     number = 1
+    lines_before = 0
     try:
         with path.open(encoding=encoding, newline="") as stream:
-            rows = csv.reader(stream, delimiter=delimiter, strict=True)
+            rows = _csv_reader(stream, path, options)
             header = next(rows, None)
             if not header:
                 yield str(path), Problem(code="empty", where=str(path), reason="the file is empty")
                 return
+            if within:
+                lines_before = within.lines_before
+                rows = _csv_reader(_lines_within(path, within), path, options)
+                if within.start == 0:
+                    next(rows)
             for row in rows:
-                number = rows.line_num
+                number = lines_before + rows.line_num
                 where = f"{path}:{number}"
                 if len(row) == len(header):
                     yield where, dict(zip(header, row, strict=True))
