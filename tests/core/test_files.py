@@ -89,3 +89,41 @@ def test_what_a_killed_process_left_is_named_and_swept(
     assert not folder.exists()
     assert all(path.exists() for path in (young, *others))
     assert "leftovers" not in project.json("doctor")["workspace"]
+
+
+def test_a_place_is_found_again_when_a_link_is_another(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "set.json").write_text(name)
+    link, folder = tmp_path / "set.json", tmp_path / "folder"
+    for name in ("one", "one", "two"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(tmp_path / name / "set.json")
+        folder.unlink(missing_ok=True)
+        folder.symlink_to(tmp_path / name)
+        for path in (link, folder / "set.json", folder / "missing.json"):
+            assert files.resolved(path) == path.resolve()
+        assert files.resolved(folder / "set.json").read_text() == name
+
+
+def test_a_relative_place_is_found_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "set.json").write_text(name)
+        monkeypatch.chdir(tmp_path / name)
+        assert files.resolved(Path("set.json")) == tmp_path.resolve() / name / "set.json"
+
+
+def test_a_file_is_looked_at_once_and_again_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    with files.looking_once():
+        assert files.glance_at(path) is None
+        path.write_text("new")
+        assert files.glance_at(path) is None
+        found = files.stamp_of(path)
+        assert found is not None
+        assert files.glance_at(path) == found
+    path.write_text("newer")
+    assert files.glance_at(path) == files.stamp_of(path) != found

@@ -9,10 +9,12 @@ import json
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -328,14 +330,55 @@ def move_into_place(source: Path, target: Path) -> Path:
 
 Stamp = tuple[int, int, int]
 
+# what a request has looked at: see `looking_once`
+_looked: ContextVar[dict[Path, Stamp | None] | None] = ContextVar("looked", default=None)
+_resolved: dict[str, tuple[tuple[int, int], Path]] = {}
+
+
+def resolved(path: Path) -> Path:
+    """`path.resolve()` in two calls to the system, for a file that is looked up again and again:
+    the place of its folder is remembered for as long as the folder is the same one."""
+    whole = os.path.join(os.getcwd(), path)
+    try:
+        if stat.S_ISLNK(os.lstat(whole).st_mode) or path.name in ("", ".."):
+            return path.resolve()
+        folder = os.stat(os.path.dirname(whole))
+    except OSError:
+        return path.resolve()
+    known = _resolved.get(whole)
+    if known is None or known[0] != (folder.st_dev, folder.st_ino):
+        known = _resolved[whole] = (folder.st_dev, folder.st_ino), path.resolve()
+    return known[1]
+
 
 def stamp_of(path: Path) -> Stamp | None:
     """The identity of a file's content: inode, size and time; None where there is no file."""
     try:
-        found = path.stat()
+        found = os.stat(path)
+        stamp = found.st_ino, found.st_size, found.st_mtime_ns
     except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        stamp = None
+    if (looked := _looked.get()) is not None:
+        looked[path] = stamp
+    return stamp
+
+
+def glance_at(path: Path) -> Stamp | None:
+    """`stamp_of`, or what it said before in this `looking_once`. It may say that a file is as it
+    was; where it says otherwise, look again with `stamp_of` before anything is read."""
+    looked = _looked.get()
+    return looked[path] if looked is not None and path in looked else stamp_of(path)
+
+
+@contextlib.contextmanager
+def looking_once() -> Iterator[None]:
+    """Look at a file once, however often `glance_at` asks. A page asks for some files fifty times,
+    and each time its thread has to wait until the others let it go on."""
+    token = _looked.set({})
+    try:
+        yield
+    finally:
+        _looked.reset(token)
 
 
 def sha256_of(path: Path) -> str:

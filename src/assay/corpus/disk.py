@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -38,7 +38,7 @@ import polars as pl
 
 from assay.core import conninfo
 from assay.core.errors import InputError
-from assay.core.files import read_json
+from assay.core.files import Stamp, read_json, stamp_of
 from assay.core.types import Document, Locator, counted
 from assay.core.workspace import workspace
 from assay.corpus.importers.kinds import Options, Problem
@@ -321,6 +321,11 @@ def open_corpus(home: Path | None, name: str) -> Corpus:
 
 def open_path(path: Path) -> Corpus:
     where = path / MANIFEST
+    return Corpus(path, _read_manifest(where, stamp_of(where)))
+
+
+@lru_cache(maxsize=64)  # pages open every corpus; a manifest is replaced and never changed
+def _read_manifest(where: Path, stamp: Stamp | None) -> Manifest:
     raw = read_json(where)
     version = raw.get("format") if isinstance(raw, dict) else None
     if version != FORMAT:
@@ -334,7 +339,7 @@ def open_path(path: Path) -> Corpus:
         raise InputError(f"not a corpus manifest: {error}", where=str(where)) from error
     # one of an earlier version may have kept a password
     source = conninfo.without_secrets(manifest.source)
-    return Corpus(path, msgspec.structs.replace(manifest, source=source))
+    return msgspec.structs.replace(manifest, source=source)
 
 
 def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
@@ -357,8 +362,12 @@ def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
 
 
 def list_corpora(home: Path | None = None) -> list[str]:
-    manifests = (workspace(home) / "corpora").glob(f"*/{MANIFEST}")
-    return sorted(path.parent.name for path in manifests)
+    folder = str(workspace(home) / "corpora")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted(name for name in names if os.path.exists(f"{folder}/{name}/{MANIFEST}"))
 
 
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────

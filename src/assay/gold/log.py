@@ -16,13 +16,15 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from assay.core.errors import InputError, NotWritten
-from assay.core.files import Stamp, os_message, stamp_of, write_atomic
+from assay.core.files import Stamp, glance_at, os_message, resolved, stamp_of, write_atomic
 from assay.core.types import Vote, counted
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.acts import BEGIN, FORMAT, VOTE, WITHDRAW, Act, VoteReader, act_of, new_id
@@ -33,6 +35,7 @@ from assay.gold.votes import VoteBook
 
 Record = TypeVar("Record", Act, Vote)
 _log = logging.getLogger("assay.gold")
+VOTES = 5_000  # whole votes of a set that stay in memory: those of its pages in use; taste
 _ENDS = 200  # bytes before the end that was read, compared to know the file again; taste
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
@@ -61,7 +64,9 @@ class Log:
     def _start_over(self, acts: Iterable[Act]) -> None:
         """Forget what was read, and apply these acts."""
         self.generation += 1
-        self.book, self.rows = VoteBook(self._vote_at), RowBook()
+        # votes are read from the file when a page shows them: a line never changes
+        self.book = VoteBook(lru_cache(maxsize=VOTES)(self._read_vote))
+        self.rows = RowBook()
         self.acts: dict[str, Act] = {}  # those that are not plain votes
         self.files: set[str] = set()  # digests of the gold file, as acts left it
         self._matching = ("", 0)  # a gold file that was found to agree with so many acts on rows
@@ -74,10 +79,12 @@ class Log:
 
     def refresh(self) -> None:
         """Read what was appended since; all of it where the file is another one."""
+        names, stamp = self.people.renamed(), glance_at(self.path)
+        if stamp is not None and (stamp, names) == (self._stamp, self._renamed):
+            return  # without the lock: most find nothing new
         with self.reading:
-            names = self.people.renamed()
+            names, stamp = self.people.renamed(), stamp_of(self.path)
             renamed, self._renamed = names != self._renamed, names
-            stamp = stamp_of(self.path)
             if stamp is None:
                 if self.earlier.refresh() or renamed or self._stamp is not None:
                     self._start_over_empty()
@@ -85,43 +92,43 @@ class Log:
                 return
             if stamp == self._stamp and not renamed:
                 return
-            if self._stamp is None or renamed or not self._was_extended(stamp):
-                self._start_over_empty()
-            self._read_new_lines()
-            self._tail_read = self._tail(self._read_to)
+            with self.path.open("rb") as stream:
+                if self._stamp is None or renamed or not self._was_extended(stamp, stream):
+                    self._start_over_empty()
+                self._read_new_lines(stream)
+                self._tail_read = self._tail(stream)
             self._stamp = stamp
 
-    def _was_extended(self, stamp: Stamp) -> bool:
+    def _was_extended(self, stamp: Stamp, stream: BinaryIO) -> bool:
         same = self._stamp is not None and stamp[0] == self._stamp[0]
         longer = stamp[1] >= self._read_to
-        return same and longer and self._tail(self._read_to) == self._tail_read
+        return same and longer and self._tail(stream) == self._tail_read
 
-    def _tail(self, place: int) -> bytes:
-        with self.path.open("rb") as stream:
-            start = max(place - _ENDS, 0)
-            stream.seek(start)
-            return stream.read(place - start)
+    def _tail(self, stream: BinaryIO) -> bytes:
+        """The bytes before the place where reading stopped."""
+        start = max(self._read_to - _ENDS, 0)
+        stream.seek(start)
+        return stream.read(self._read_to - start)
 
-    def _read_new_lines(self) -> None:
+    def _read_new_lines(self, stream: BinaryIO) -> None:
         """The lines from where reading stopped. A last line without an end is read too, where it
         is whole: an editor may have taken its end away."""
         late = False
         self.damaged = [number for number in self.damaged if number <= self._lines]
-        with self.path.open("rb") as stream:
-            stream.seek(self._read_to)
-            for raw in stream:
-                place, act = self._read_to, _decode_act(raw)
-                version = act.v if act is not None else _format_of(raw)
-                if version > FORMAT:
-                    self.newer = max(self.newer, version)
-                elif (act is None and raw.strip()) or (act is not None and self._is_forged(act)):
-                    self.damaged.append(self._lines + 1)
-                if raw.endswith(b"\n"):
-                    self._read_to += len(raw)
-                    self._lines += 1
-                if act is not None:
-                    late = late or act.id in self._superseded_early
-                    self._apply(act, place)
+        stream.seek(self._read_to)
+        for raw in stream:
+            place, act = self._read_to, _decode_act(raw)
+            version = act.v if act is not None else _format_of(raw)
+            if version > FORMAT:
+                self.newer = max(self.newer, version)
+            elif (act is None and raw.strip()) or (act is not None and self._is_forged(act)):
+                self.damaged.append(self._lines + 1)
+            if raw.endswith(b"\n"):
+                self._read_to += len(raw)
+                self._lines += 1
+            if act is not None:
+                late = late or act.id in self._superseded_early
+                self._apply(act, place)
         if late:  # an act came after one that supersedes it, as lines of two copies may
             self._start_over_in_order()
 
@@ -148,7 +155,7 @@ class Log:
         self._start_over(placed.values())
         self.damaged, self.newer, self._superseded_early = damaged, newer, set()
 
-    def _vote_at(self, place: int) -> Vote:
+    def _read_vote(self, place: int) -> Vote:
         with self.path.open("rb") as stream:
             stream.seek(place)
             act = _ACT.decode(stream.readline())
@@ -353,9 +360,9 @@ def _written(dataset: Path) -> datetime | None:
 def _write(path: Path, payload: bytes) -> None:
     """Append and sync. A last line without its end gets one first. If writing fails, the file is
     cut back to its old length."""
-    with path.open("ab", buffering=0) as stream:
+    with path.open("a+b", buffering=0) as stream:
         size = stream.seek(0, os.SEEK_END)
-        rest = memoryview((b"" if _ends_whole(path, size) else b"\n") + payload)
+        rest = memoryview((b"" if _ends_whole(stream, size) else b"\n") + payload)
         try:
             while rest:
                 rest = rest[stream.write(rest) or 0 :]
@@ -366,12 +373,11 @@ def _write(path: Path, payload: bytes) -> None:
             raise
 
 
-def _ends_whole(path: Path, size: int) -> bool:
+def _ends_whole(stream: RawIOBase, size: int) -> bool:
     if not size:
         return True
-    with path.open("rb") as stream:
-        stream.seek(size - 1)
-        return stream.read(1) == b"\n"
+    stream.seek(size - 1)
+    return stream.read(1) == b"\n"
 
 
 # ── the logs that are open ────────────────────────────────────────────────────────────────────────
@@ -382,7 +388,7 @@ _opening = threading.Lock()
 
 def open_log(dataset: Path) -> Log:
     """The log of a set as it is now. It stays open: the next reader reads what is new."""
-    place = dataset.resolve()
+    place = resolved(dataset)
     with _opening:
         log = _logs.get(place)
         if log is None:

@@ -6,13 +6,12 @@ deleted goes by the id. Machines, and what is not a person, are written as they 
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 from pathlib import Path
 
 from assay.core.errors import InputError
-from assay.core.files import Stamp, read_toml, stamp_of, write_atomic
+from assay.core.files import Stamp, glance_at, read_toml, stamp_of, write_atomic
 from assay.formats.gold_jsonl import lock_gold_set
 
 FILE = "people.toml"
@@ -27,24 +26,13 @@ _HEADER = """\
 """
 
 
-def people_files(dataset: Path) -> list[Path]:
-    """The files that may name a set's people, from the project down to the set: a project may have
-    been made around a set that had its own."""
-    return _files_above(dataset.resolve().parent)
-
-
-def _files_above(folder: Path) -> list[Path]:
-    below = [folder, *folder.parents]
-    project = next((i for i, one in enumerate(below) if os.path.isfile(f"{one}/{CONFIG}")), 0)
-    return [each / FILE for each in reversed(below[: project + 1])]
-
-
 class People:
     """The names that a set's project has. They are read again when a file changes."""
 
     def __init__(self, dataset: Path) -> None:
-        self._folder = dataset.resolve().parent  # once: every page asks for names many times
-        self._stamps: tuple[Stamp | None, ...] = ()
+        place = dataset.resolve()  # once: every page asks for names many times
+        self._above = [(folder / CONFIG, folder / FILE) for folder in place.parents]
+        self.stamps: tuple[Stamp | None, ...] = ()  # of its files, as they were read
         self._names: dict[str, str] = {}
         self._ids: dict[str, str] = {}
         self._changes = 0
@@ -74,18 +62,26 @@ class People:
         self._refresh()
         return self._changes
 
+    def _files(self) -> list[Path]:
+        """The files that may name a set's people, from the project down to the set: a project may
+        have been made around a set that had its own."""
+        project = next((i for i, (config, _) in enumerate(self._above) if glance_at(config)), 0)
+        return [file for _, file in reversed(self._above[: project + 1])]
+
     def _refresh(self) -> None:
-        files = _files_above(self._folder)
-        stamps = tuple(stamp_of(file) for file in files)
-        if stamps == self._stamps:
+        files = self._files()
+        if tuple(map(glance_at, files)) == self.stamps:
+            return
+        stamps = tuple(map(stamp_of, files))
+        if stamps == self.stamps:
             return
         names = {id: name for file in files for id, name in _read_people_file(file).items()}
         self._changes += any(names.get(id) != name for id, name in self._names.items())
-        self._names, self._stamps = names, stamps
+        self._names, self.stamps = names, stamps
         self._ids = {name: id for id, name in reversed(names.items()) if name}
 
     def _add(self, name: str) -> str:
-        file = _files_above(self._folder)[0]
+        file = self._files()[0]
         with lock_gold_set(file):
             self._refresh()
             if name in self._ids:  # another was faster

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
 
 from assay.store.database import ACCOUNT_LOCK, insert_new, lock, reading, row_of, writing
 from assay.store.records import (
@@ -38,6 +38,11 @@ from assay.store.tables import (
 )
 
 _ACCOUNTS = select(*(column for column in users.columns if column.name != "key"))
+_SIGNED_IN = _ACCOUNTS.join(sessions, sessions.c.user_key == users.c.key).where(
+    sessions.c.id == bindparam("session"),
+    sessions.c.expires_at > bindparam("now"),
+    users.c.active == 1,
+)  # made once: every request asks
 FIRST_ADMIN = "the first admin"  # the subject of audit entries about an invitation without a name
 
 
@@ -132,9 +137,7 @@ class Accounts:
     @reading
     def signed_in(self, connection: Connection, id: str, at: datetime) -> Account | None:
         """Return the account of a session that has not expired, while the account is active."""
-        query = _ACCOUNTS.join(sessions, sessions.c.user_key == users.c.key)
-        query = query.where(sessions.c.id == id, sessions.c.expires_at > at, users.c.active == 1)
-        row = connection.execute(query).mappings().first()
+        row = connection.execute(_SIGNED_IN, {"session": id, "now": at}).mappings().first()
         return None if row is None else _account(row)
 
     @reading

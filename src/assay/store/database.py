@@ -38,7 +38,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from assay.core import conninfo
 from assay.core.errors import InputError
 from assay.core.extras import require_extra
-from assay.core.files import sync_folder
+from assay.core.files import resolved, sync_folder
 from assay.core.redaction import without_password
 from assay.store.records import NoStore, StoreError, StoreOutdated, StoreReadOnly, StoreUnavailable
 from assay.store.tables import CleanText
@@ -183,9 +183,9 @@ class DatabaseFile:
             raise
 
     def place(self) -> FileIdentity:
-        file = self._path.resolve()
+        file = resolved(self._path)
         try:
-            found = file.stat()
+            found = os.stat(file)
         except OSError as error:
             raise self._gone() from error
         if not found.st_size:
@@ -214,7 +214,7 @@ def _sibling_file(file: Path, ending: str) -> Path:
 
 def _number(file: Path) -> tuple[int, int] | None:
     try:
-        found = file.stat()
+        found = os.stat(file)
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -4,10 +4,22 @@ runs and for the audit trail."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, inspect, select, text, update
+from sqlalchemy import (
+    Connection,
+    Integer,
+    Select,
+    bindparam,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
 
 from assay.store import migrate
 from assay.store.accounts import Accounts
@@ -93,16 +105,10 @@ class Store(Logs, Accounts):
         """Return runs without their results, newest first: those on a gold set or on any of
         several names, and those of an engine. Without a name, runs on every gold set, or the
         checks of every file of answers."""
-        query = select(*(column for column in runs.columns if column.name != "results"))
-        if gold != "":
-            query = query.where(runs.c.gold.in_([gold] if isinstance(gold, str) else gold))
-        else:
-            of_answers = runs.c.gold.startswith(ANSWERS, autoescape=True)
-            query = query.where(of_answers if answers else ~of_answers)
-        if engine:
-            query = query.where(runs.c.engine == engine)
-        query = query.order_by(runs.c.at.desc(), runs.c.id.desc()).limit(limit).offset(offset)
-        return [_record(row) for row in connection.execute(query).mappings()]
+        query = _runs_query(gold != "", bool(engine), answers)
+        names = [gold] if isinstance(gold, str) else list(gold)
+        asked = {"golds": names, "engine": engine, "limit": limit, "offset": offset}
+        return [_record(row) for row in connection.execute(query, asked).mappings()]
 
     @reading
     def whole_runs(self, connection: Connection, run_ids: Sequence[str]) -> list[RunRecord]:
@@ -148,12 +154,9 @@ class Store(Logs, Accounts):
     ) -> list[AuditEntry]:
         """Return entries, newest first. Those of earlier versions about gold sets are left out:
         they are in the logs of the sets."""
-        query = select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc())
-        query = query.limit(limit).offset(offset)
-        query = query.where(audit_trail.c.subject == subject) if subject else query
-        query = query.where(audit_trail.c.action == action) if action else query
-        query = query.where(*(audit_trail.c.action.notlike(f"{start}%") for start in ABOUT_SETS))
-        return [AuditEntry(**row) for row in connection.execute(query).mappings()]
+        query = _audit_query(bool(subject), bool(action))
+        asked = {"subject": subject, "action": action, "limit": limit, "offset": offset}
+        return [AuditEntry(**row) for row in connection.execute(query, asked).mappings()]
 
     def close(self) -> None:
         self._engine.dispose()
@@ -161,3 +164,33 @@ class Store(Logs, Accounts):
 
 def _record(row: Any) -> RunRecord:
     return RunRecord(**{**row, "asked": row["asked"] or ""})
+
+
+# Statements of pages are made once: to make one takes as long as to run it.
+
+
+@cache
+def _runs_query(of_sets: bool, of_engine: bool, answers: bool) -> Select[Any]:
+    query = select(*(column for column in runs.columns if column.name != "results"))
+    if of_sets:
+        query = query.where(runs.c.gold.in_(bindparam("golds", expanding=True)))
+    else:
+        of_answers = runs.c.gold.startswith(ANSWERS, autoescape=True)
+        query = query.where(of_answers if answers else ~of_answers)
+    if of_engine:
+        query = query.where(runs.c.engine == bindparam("engine"))
+    return _page(query.order_by(runs.c.at.desc(), runs.c.id.desc()))
+
+
+@cache
+def _audit_query(of_subject: bool, of_action: bool) -> Select[Any]:
+    query = select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc())
+    if of_subject:
+        query = query.where(audit_trail.c.subject == bindparam("subject"))
+    if of_action:
+        query = query.where(audit_trail.c.action == bindparam("action"))
+    return _page(query.where(*(audit_trail.c.action.notlike(f"{start}%") for start in ABOUT_SETS)))
+
+
+def _page(query: Select[Any]) -> Select[Any]:
+    return query.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import inspect
 import ipaddress
 import secrets
 import threading
@@ -32,7 +31,7 @@ from starlette.routing import Route
 from assay.core.errors import InputError
 from assay.workbench.project import people
 from assay.workbench.project.people import ROLES, KeyKind, Role
-from assay.workbench.project.service import Service
+from assay.workbench.project.service import Service, looking_once
 
 NAME_COOKIE = "assay_me"
 VISIT_COOKIE = "assay_visit"
@@ -349,15 +348,15 @@ MAX_FIELDS = 10_000
 CHANGES = ("POST", "PUT", "PATCH", "DELETE")
 GET, POST = ("GET",), ("POST",)
 
-Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Response]
 
 
 @dataclass(frozen=True)
 class AppRoute:
     """A row of a route table.
 
-    `path` as Starlette writes it; `endpoint(request) -> Response`, plain or async (plain ones run
-    in a thread, so they may call verbs at once); `methods` without HEAD; `role` is the lowest that
+    `path` as Starlette writes it; `endpoint(request) -> Response`, which runs in a thread, so that
+    it may call verbs at once; `methods` without HEAD; `role` is the lowest that
     may call it, or "anyone" who is not signed in too; `summary` is a line for the documentation.
     `query`, `body` and `answer` are the types (msgspec structs) of the query string, the JSON
     body and the JSON answer, for the documentation. `key` is the kind of service key that opens it
@@ -440,26 +439,37 @@ def _guarded(row: AppRoute) -> Callable[[Request], Awaitable[Response]]:
     async def checked(request: Request) -> Response:
         desks: ThreadPools = request.app.state.desks
         desk = desks.desk(request.method, watching=row.key == "watch")
-        request.state.user = user = await run_in_pool(desk, identify_at_rate, request)
-        if not may_call(user, row):
-            if user is None:
-                raise Refusal(401, "sign_in_first")
-            raise Refusal(403, "not_allowed", row.role)
-        if user is not None and access_of(request).accounts and row.is_api:
-            check_call(request, user)
-        if user is not None and _lacks_name(user, row):
-            raise Refusal(409, "name_first")
-        if request.method in CHANGES:
-            request.state.body = await _limited(request, user)
-            if not _is_intended(request, user):
-                raise Refusal(403, "form_too_old")
-        if inspect.iscoroutinefunction(row.endpoint):
-            answer: Response = await row.endpoint(request)
-            return answer
-        plain: Callable[[Request], Response] = row.endpoint  # type: ignore[assignment]
-        return await run_in_pool(desk, plain, request)
+        if request.method not in CHANGES:
+            return await run_in_pool(desk, read, request)
+        user = await run_in_pool(desk, admit, request)
+        request.state.body = await _limited(request, user)
+        if not _is_intended(request, user):
+            raise Refusal(403, "form_too_old")
+        return await run_in_pool(desk, row.endpoint, request)
+
+    def read(request: Request) -> Response:
+        admit(request)
+        with looking_once():
+            return row.endpoint(request)
+
+    def admit(request: Request) -> User | None:
+        request.state.user = user = identify_at_rate(request)
+        _refuse(request, user, row)
+        return user
 
     return checked
+
+
+def _refuse(request: Request, user: User | None, row: AppRoute) -> None:
+    """Refuse a caller who may not call a row, calls too often, or has chosen no name yet."""
+    if not may_call(user, row):
+        if user is None:
+            raise Refusal(401, "sign_in_first")
+        raise Refusal(403, "not_allowed", row.role)
+    if user is not None and access_of(request).accounts and row.is_api:
+        check_call(request, user)
+    if user is not None and _lacks_name(user, row):
+        raise Refusal(409, "name_first")
 
 
 def _lacks_name(user: User, row: AppRoute) -> bool:

@@ -152,6 +152,7 @@ def create_app(
     app.state.service = service = replace(service, opens_files=False)
     app.state.access = access or Access()
     app.state.table = table
+    app.state.pages = {row.path: row for row in table if "GET" in row.methods}
     app.state.limiter = Limiter()
     app.state.desks = ThreadPools()
     return app

@@ -7,7 +7,7 @@ import contextlib
 import threading
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 from urllib.parse import quote, urlencode
 
@@ -85,7 +85,7 @@ from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.tune import SweepState, sweep_state, sweep_states
 from assay.workbench.judging.blind import without_rankings
-from assay.workbench.judging.vote_totals import rulings_needed, set_standing
+from assay.workbench.judging.vote_totals import SetStanding, rulings_needed, set_standing
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.service import Service, compute_once, path_of_stored_name, stored_name
 from assay.workbench.scoring.history import (
@@ -119,7 +119,13 @@ def grade_class(grade: int | None) -> str:
 
 
 def chart_of(board: Board, words: Words) -> object:
-    """The tracks of a set in the order of time."""
+    """The tracks of a set in the order of time, drawn once for the same runs."""
+    tracks = tuple((track.engine, tuple(track.runs)) for track in board.tracks)
+    key = ("chart", board.gold, board.measure, tracks, words.language)
+    return compute_once(key, lambda: _drawn(board, words))
+
+
+def _drawn(board: Board, words: Words) -> object:
     numbers = Numbers(words)
     runs_in_order = sorted(
         (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
@@ -233,6 +239,10 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
     is_shown = queue is not None and not seen.blind  # a job names its engine
     going = [job for job in queue.jobs() if not job.is_over] if queue and is_shown else []
 
+    @cache
+    def standing_of(name: str) -> SetStanding:
+        return set_standing(name, service.gold_sets[name])
+
     def runs_now(name: str) -> list[str]:
         return [job.engine for job in going if job.gold == name]
 
@@ -265,8 +275,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         slice_kind=words.slice_kind,
         quoted=lambda text: quote(text, safe=""),
         lines=LINES,
-        is_rows=lambda name: set_standing(name, service.gold_sets[name]).approved is not None,
-        standing_of=lambda name: set_standing(name, service.gold_sets[name]),
+        is_rows=lambda name: standing_of(name).approved is not None,
+        standing_of=standing_of,
         runs_now=runs_now,
         runs_again=runs_again,
         here=f"{request.url.path}?{request.url.query}".rstrip("?"),

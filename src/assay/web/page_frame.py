@@ -357,9 +357,8 @@ def _address_in(request: Request, language: str) -> str:
 
 
 def _may_open(request: Request, path: str) -> bool:
-    table: list[AppRoute] = request.app.state.table
-    user = visitor_of(request)
-    return any(row.path == path and "GET" in row.methods and may_call(user, row) for row in table)
+    pages: dict[str, AppRoute] = request.app.state.pages
+    return path in pages and may_call(visitor_of(request), pages[path])
 
 
 def _waiting(request: Request) -> PendingBadge | None:

@@ -82,6 +82,7 @@ __all__ = [
     "headline",
     "judged_share",
     "line_of",
+    "line_of_record",
     "may_ship",
     "run_line",
     "run_lines",
@@ -124,7 +125,11 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 def run_line(service: Service, record: RunRecord) -> RunLine:
     """The summary and verdict of a run. Both are stored with the run: its results are read only if
     the gates or the baseline have changed since."""
-    (record,) = summarise(service, [record])
+    return line_of_record(*summarise(service, [record]))
+
+
+def line_of_record(record: RunRecord) -> RunLine:
+    """The line of a run that `summarise` gave."""
     summary = msgspec.convert(record.summary, RunLine)
     verdict = msgspec.convert(record.verdict or {}, StoredVerdict)
     return msgspec.structs.replace(
@@ -173,13 +178,13 @@ def run_page(
     """A page of runs, the newest first; `gold` is the name of a set in the history."""
     size = page_size(limit)
     records = run_records(service, gold=gold, engine=engine, limit=size + 1, offset=offset)
-    lines = [run_line(service, record) for record in summarise(service, records)]
+    lines = list(map(line_of_record, summarise(service, records)))
     return page_of(lines, offset, size)
 
 
 def run_lines(service: Service, *, gold: str = "", limit: int = CHARTED_RUNS) -> list[RunLine]:
     records = summarise(service, run_records(service, gold=gold, limit=limit))
-    return [run_line(service, record) for record in records]
+    return list(map(line_of_record, records))
 
 
 def boards(service: Service, *, gold: str = "") -> list[Board]:
@@ -191,7 +196,7 @@ def boards(service: Service, *, gold: str = "") -> list[Board]:
     return [
         board_of(
             name,
-            [run_line(service, one) for one in summarise(service, some[:CHARTED_RUNS])],
+            list(map(line_of_record, summarise(service, some[:CHARTED_RUNS]))),
             more=len(some) - CHARTED_RUNS,
         )
         for name, some in by_gold.items()

@@ -9,7 +9,7 @@ updates the labels on Home."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +19,12 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, NotHere
-from assay.core.files import Stamp, stamp_of
+from assay.core.files import Stamp, glance_at, resolved, stamp_of
 from assay.core.types import GoldSet, Query, Vote
 from assay.evaluation.receipts import gold_fingerprint
 from assay.formats.ballots import Ballot
 from assay.gold.acts import new_id
 from assay.gold.log import Log, open_log, writing
-from assay.gold.people import people_files
 from assay.gold.votes import WITHDRAWN, Pair, VoteBook, time_of
 from assay.judging import rubrics
 from assay.judging.labels import Policy, policy_path, read_policy
@@ -56,7 +55,8 @@ class JudgingSession:
     asked: dict[str, list[PooledPair]]
     labels_as_votes: list[Vote]
     log: Log
-    stamps: tuple[Stamp | None, ...]
+    files: tuple[Path, ...]
+    stamps: tuple[Stamp | None, ...]  # of the files and of those that name people
     # by judge and query, with the state of the votes when they were counted
     _counts: dict[tuple[str, str], tuple[object, JudgeCount]] = field(default_factory=dict)
 
@@ -78,10 +78,19 @@ class JudgingSession:
         return gold_fingerprint(self.gold)
 
     @cached_property
+    def is_rtl(self) -> bool:
+        return is_rtl(self.gold)
+
+    @cached_property
     def asked_twice(self) -> frozenset[Pair]:
         """The pairs that more than one judge is asked for."""
         pairs = self.pool.pairs if self.pool is not None else ()
         return frozenset(pair.key for pair in pairs if max(pair.wanted, len(pair.judges)) > 1)
+
+    def is_current(self, look: Callable[[Path], Stamp | None]) -> bool:
+        """Whether all files but the log are as they were read; of the log, what is new is read."""
+        self.log.refresh()
+        return self.stamps == (*map(look, self.files), *self.log.people.stamps)
 
     def query(self, query_id: str) -> Query:
         for query in self.gold.queries:
@@ -129,6 +138,13 @@ class JudgingSession:
         return sum(count.asked - count.judged for count in counts)
 
 
+def is_rtl(gold: GoldSet) -> bool:
+    """Whether most letters of the first queries are of a script from right to left."""
+    some = "".join(query.text for query in gold.queries[:20])
+    letters = [letter for letter in some if letter.isalpha()]
+    return sum("\u0590" <= letter <= "\u07ff" for letter in letters) * 2 > len(letters) > 0
+
+
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────
 
 _sessions: dict[Path, JudgingSession] = {}
@@ -137,20 +153,22 @@ _opening = threading.Lock()
 
 def open_session(dataset: Path) -> JudgingSession:
     """The judging session of a set, up to date with its files."""
-    path = dataset.resolve()
-    with _opening:
-        session = _sessions.get(path)
-        if session is None or session.stamps != _stamps(dataset, session.rubric.id):
-            session = _sessions[path] = _read_session(dataset)
-    session.log.refresh()
+    path = resolved(dataset)
+    session = _sessions.get(path)
+    if session is None or not session.is_current(glance_at):
+        with _opening:  # of many who ask at once, one reads
+            session = _sessions.get(path)
+            if session is None or not session.is_current(stamp_of):
+                session = _sessions[path] = _read_session(dataset)
     return session
 
 
 def _read_session(dataset: Path) -> JudgingSession:
     gold = formats.read_gold(dataset)
-    rubric = rubrics.of_set(gold, dataset)
-    stamps = _stamps(dataset, rubric.id)
-    pool, log = read_pool(dataset), open_log(dataset)
+    rubric, log = rubrics.of_set(gold, dataset), open_log(dataset)
+    files = _files(resolved(dataset), rubric.id)
+    stamps = (*map(stamp_of, files), *log.people.stamps)
+    pool = read_pool(dataset)
     asked: dict[str, list[PooledPair]] = {}
     known = set(gold.query_ids)
     for pair in pool.pairs if pool is not None else ():
@@ -166,6 +184,7 @@ def _read_session(dataset: Path) -> JudgingSession:
         asked=asked,
         labels_as_votes=[] if gold.from_logs else votes_of_labels(gold, log.book),
         log=log,
+        files=files,
         stamps=stamps,
     )
 
@@ -181,12 +200,11 @@ def limits_under(rubric: Rubric, gold: GoldSet, votes: Sequence[Vote]) -> VoteLi
     )
 
 
-def _stamps(dataset: Path, rubric: str) -> tuple[Stamp | None, ...]:
-    """The state of every file that a session is read from, except the log."""
-    home = dataset.resolve().parent
+def _files(dataset: Path, rubric: str) -> tuple[Path, ...]:
+    """The files that a session is read from, besides the log and those that name people."""
+    home = dataset.parent
     own = (home / f"{rubric}.toml", home / "rubrics" / f"{rubric}.toml")
-    beside = (pool_path(dataset), policy_path(dataset), *people_files(dataset))
-    return tuple(map(stamp_of, (dataset, *beside, *own)))
+    return (dataset, pool_path(dataset), policy_path(dataset), *own)
 
 
 # ── voting ────────────────────────────────────────────────────────────────────────────────────────

@@ -39,7 +39,7 @@ from assay.gold.votes import (
 from assay.judging.labels import Policy, grade_given, is_disputed, label_of, read_policy
 from assay.judging.pool import Pool, PooledPair, read_pool, still_wanted
 from assay.judging.votes import read_votes
-from assay.workbench.judging.session import JudgingSession, open_session
+from assay.workbench.judging.session import JudgingSession, is_rtl, open_session
 
 # ── kappa of votes that come one by one ───────────────────────────────────────────────────────────
 
@@ -68,9 +68,11 @@ class PeopleAgreement:
         self._votes: Counter[str] = Counter()  # by judge
         self._grades: dict[JudgePair, Counter[tuple[int, int]]] = {}
         self.shared = 0  # documents that two of them graded
+        self._kappa: tuple[float | None] | None = None  # of the votes as they are now
 
     def count(self, votes: Iterable[Vote | VoteInMemory], by: int) -> None:
         """Add the votes on one pair, or with `by` -1 remove them."""
+        self._kappa = None
         given = sorted(
             (
                 (vote.judge, vote.grade)
@@ -94,7 +96,9 @@ class PeopleAgreement:
     @property
     def kappa(self) -> float | None:
         """Linear weighted kappa over all pairs of judges, as `agreement` has it."""
-        return linear_kappa(self._grades.values())
+        if self._kappa is None:
+            self._kappa = (linear_kappa(self._grades.values()),)
+        return self._kappa[0]
 
 
 # ── votes that nobody has checked ─────────────────────────────────────────────────────────────────
@@ -228,7 +232,7 @@ _lock = threading.Lock()
 @contextmanager
 def vote_totals(session: JudgingSession) -> Iterator[VoteTotals]:
     """The totals of a set, up to date; nobody changes them inside the block."""
-    path, votes = session.dataset.resolve(), session.votes
+    path, votes = session.log.dataset, session.votes
     with _lock, session.log.reading:
         totals = _totals.get(path)
         if totals is None or (totals.policy, totals.generation) != (
@@ -364,12 +368,14 @@ def _read_standing(path: Path) -> SetStanding:
         for pair, votes in by_pair(current_votes(read_votes(path))).items():
             totals.update(pair, votes)
         totals.uncounted.clear()
-        return _standing(path, gold, gold_fingerprint(gold), totals)
+        return _standing(path, gold, gold_fingerprint(gold), totals, is_rtl(gold))
     with vote_totals(session) as totals:
-        return _standing(path, session.gold, session.fingerprint, totals)
+        return _standing(path, session.gold, session.fingerprint, totals, session.is_rtl)
 
 
-def _standing(path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals) -> SetStanding:
+def _standing(
+    path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals, is_rtl: bool
+) -> SetStanding:
     approved = gold.approved_rows if gold.from_logs else None
     total = len(gold.queries)
     return SetStanding(
@@ -391,11 +397,5 @@ def _standing(path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals) -
         uncounted=0 if gold.from_logs else len(totals.uncounted),
         fingerprint=fingerprint,
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
-        right_to_left=_is_rtl(gold),
+        right_to_left=is_rtl,
     )
-
-
-def _is_rtl(gold: GoldSet) -> bool:
-    some = "".join(query.text for query in gold.queries[:20])
-    letters = [letter for letter in some if letter.isalpha()]
-    return sum("\u0590" <= letter <= "\u07ff" for letter in letters) * 2 > len(letters) > 0

@@ -20,7 +20,7 @@ from assay.telemetry.recorder import Counts
 from assay.workbench.deciding.run_boards import (
     RunLine,
     configured_name,
-    run_line,
+    line_of_record,
     summarise,
     verdict_risk,
     verdict_today,
@@ -132,9 +132,9 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     # a store may have runs on sets that are elsewhere: what comes first is about those here
     open_sets = {line.kept for line in sets}
     own = [record for record in records if record.gold in open_sets] if sets else records
-    latest = run_line(service, own[0]) if own else None
+    latest = line_of_record(own[0]) if own else None
     newest = latest_runs(own, _set_and_engine)[:RECENT_LINES]
-    verdicts = [run_line(service, record) for record in newest]
+    verdicts = list(map(line_of_record, newest))
     headline, subject = _headline(sets, engines, _without_unlisted(service, verdicts), latest)
     to_judge: list[Pair] = []
     rulings: list[Pair] = []
@@ -186,9 +186,7 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
         stored_name = run_name(service, path)
         runs_of_set = [record for record in records if record.gold == stored_name]
         standing = set_standing(name, path)
-        latest = [
-            run_line(service, record) for record in latest_runs(runs_of_set, lambda run: run.engine)
-        ]
+        latest = list(map(line_of_record, latest_runs(runs_of_set, lambda run: run.engine)))
         ran_on = latest[0].fingerprint if latest else ""
         lines.append(
             SetLine(
@@ -245,7 +243,7 @@ def _engine_lines(service: Service, records: Sequence[RunRecord]) -> list[Engine
     latest = {run.engine: run for run in latest_runs(records, lambda run: run.engine)}
 
     def last(name: str) -> RunLine | None:
-        return run_line(service, latest[name]) if name in latest else None
+        return line_of_record(latest[name]) if name in latest else None
 
     configured = service.config.engines if service.config else {}
     lines = [EngineStatus(name=name, kind="configured", run=last(name)) for name in configured]

@@ -25,7 +25,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, NotHere
-from assay.core.files import write_atomic
+from assay.core.files import looking_once, write_atomic
 from assay.core.types import WHOLE_DOCUMENTS, GoldSet
 from assay.core.workspace import default_store, workspace
 from assay.gold.acts import BEGIN
@@ -89,7 +89,15 @@ def compute_once(key: tuple[Hashable, ...], find: Callable[[], T]) -> T:
     return value
 
 
-__all__ = ["NoStore", "Recording", "Service", "SetNotOpen", "gold_path", "open_service"]
+__all__ = [
+    "NoStore",
+    "Recording",
+    "Service",
+    "SetNotOpen",
+    "gold_path",
+    "looking_once",
+    "open_service",
+]
 
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page

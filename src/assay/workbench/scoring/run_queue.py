@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -47,7 +47,7 @@ from assay.workbench.scoring.history import StoredRun, latest_runs, run_records,
 from assay.workbench.scoring.request import request_for
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import score, verdict_on
-from assay.workbench.searching.corpora import readable_corpora
+from assay.workbench.searching.corpora import CorpusRow, readable_corpora
 
 __all__ = ["RunChoices", "RunJob", "RunQueue", "choices", "engines_again"]
 
@@ -110,15 +110,15 @@ def engines_again(service: Service, gold: str) -> list[str]:
     """The engines that ran on a set before it was as it is now, and can be run here. Where votes
     wait to be counted these are all that ran."""
     standing = set_standing(gold, gold_path(service, gold))
-    known = choices(service)
-    records = run_records(service, gold=gold, limit=RAN)
-    return [
+    latest = latest_runs(run_records(service, gold=gold, limit=RAN), lambda run: run.engine)
+    old = [
         record.engine
-        for record in latest_runs(records, lambda run: run.engine)
-        if record.engine in (*known.engines, *known.corpora)
-        and _fits(service, gold, record.engine)
-        and (standing.uncounted or run_line(service, record).fingerprint != standing.fingerprint)
+        for record in latest
+        if standing.uncounted or run_line(service, record).fingerprint != standing.fingerprint
     ]
+    corpora = readable_corpora(service.home) if old else []
+    known = {*(service.config.engines if service.config else ()), *(row.name for row in corpora)}
+    return [engine for engine in old if engine in known and _fits(service, gold, engine, corpora)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,13 +347,14 @@ def _refuse_misfit(service: Service, gold: str, engine: str) -> None:
     refuse_other_documents(settings, formats.read_gold(path), path, service.home)
 
 
-def _fits(service: Service, gold: str, engine: str) -> bool:
+def _fits(service: Service, gold: str, engine: str, corpora: Sequence[CorpusRow]) -> bool:
     """Found again when the set, its pool, the engine or the corpora are others: pages ask for it
     after every vote."""
     path = gold_path(service, gold)
-    corpora = tuple((row.name, row.documents) for row in readable_corpora(service.home))
-    settings = msgspec.json.encode(engine_settings(service, engine))
-    state = (stamp_of(path), stamp_of(pool_path(path)), settings, corpora)
+    configured = service.config.engines.get(engine) if service.config else None
+    settings = msgspec.json.encode(configured)
+    counts = tuple((row.name, row.documents) for row in corpora)
+    state = (stamp_of(path), stamp_of(pool_path(path)), settings, counts)
 
     def fits() -> bool:
         try:
