@@ -18,7 +18,7 @@ from assay.corpus.disk import Corpus
 from assay.corpus.lookup import corpus_named
 from assay.judging.pool import read_pool
 from assay.judging.votes import document_fingerprint
-from assay.workbench.judging.votes_to_labels import append_votes, rubric_version, write_labels
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels, rubric_version
 
 JUDGES = ("Anna", "Bertil")
 DEPTH = 50
@@ -181,7 +181,7 @@ def _vote(dataset: Path, rng: random.Random, corpus: Corpus) -> None:
                 )
             )
     append_votes(dataset, votes)
-    write_labels(dataset)
+    recompute_labels(dataset)
 
 
 def _worse_run(folder: Path, dataset: Path, rng: random.Random) -> None:

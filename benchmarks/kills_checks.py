@@ -27,7 +27,7 @@ from assay.gold.acts import (
 )
 from assay.gold.log import open_log, read_acts
 from assay.gold.projection import state_of_file
-from assay.gold.rows import digest_of, is_rows, log_path
+from assay.gold.rows import digest_of, has_rows, log_path
 from assay.gold.votes import role_of
 from assay.workbench.project.health import examine
 
@@ -94,7 +94,7 @@ def _once(token: str, counted: Counter[str]) -> int:
 
 
 def _is_of(token: str, dataset: Path) -> bool:
-    return is_rows(dataset) != token.startswith(("vote", "rule", "merge"))
+    return has_rows(dataset) != token.startswith(("vote", "rule", "merge"))
 
 
 def wrong_file(dataset: Path, told: Sequence[str]) -> list[str]:

@@ -87,7 +87,7 @@ PARTS = {
         ),
     ),
     "golden checks": Part(
-        ("evaluation/golden/checks.py",),
+        ("evaluation/golden/scoring.py",),
         (
             "evaluation/test_decisive_answers.py",
             "evaluation/test_golden_checks.py",
@@ -109,7 +109,7 @@ PARTS = {
         ),
     ),
     "merge": Part(
-        ("judging/received.py",),
+        ("judging/incoming_votes.py",),
         (
             "judging/test_received.py",
             "judging/test_votes.py",

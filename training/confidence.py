@@ -35,12 +35,12 @@ from sklearn.metrics import roc_auc_score
 
 from assay.core.types import Query, QueryResult
 from assay.engines.indexed import open_indexed
-from assay.evaluation.golden.checks import check_question
+from assay.evaluation.golden.scoring import check_question
 from assay.evaluation.reliability import expected_error
 from assay.formats import read_gold
 from assay.law.matching import known_document
 from assay.search import confidence, document_questions, index
-from assay.search.confidence import Calibration, Logistic, Models, Pair, Scale
+from assay.search.confidence import Calibration, Logistic, Models, Scale, ScoredPair
 from assay.search.engine import Engine, Hits
 
 HERE = Path(__file__).parent
@@ -419,16 +419,16 @@ def fit(
 
 def fit_pair(
     asked: Sequence[Asked], answers: Sequence[str] = ANSWERS, right: Sequence[str] = RIGHT
-) -> Pair:
+) -> ScoredPair:
     inside = [one for one in asked if one.right is not None and one.collection not in UNFIT]
     is_right = [is_first_right(one) for one in inside]
-    return Pair(
+    return ScoredPair(
         answers=fit(asked, answers, [one.right is not None for one in asked], strength=0.01),
         right=flattened(fit(inside, right, is_right, strength=0.1), inside),
     )
 
 
-def fit_law(asked: Sequence[Asked]) -> Pair:
+def fit_law(asked: Sequence[Asked]) -> ScoredPair:
     """The models of an encoder of law, which also read its cosine."""
     return fit_pair(asked, (*ANSWERS, "cosine"), (*RIGHT, "cosine"))
 
@@ -466,7 +466,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 def left_out(asked: Sequence[Asked]) -> list[LeftOut]:
     """Each collection under models that were fitted without its kind; those of law under models of
     their encoder that were fitted without a fifth of the questions, in turn."""
-    fitted: dict[tuple[str, int], Pair] = {}
+    fitted: dict[tuple[str, int], ScoredPair] = {}
     for one in asked:
         if (key := _part(one)) in fitted:
             continue
@@ -537,7 +537,7 @@ def table(found: Sequence[LeftOut], limit: dict[str, float]) -> None:
 
 
 def calibrated(
-    shared: Pair, encoders: dict[str, Pair], asked: Sequence[Asked]
+    shared: ScoredPair, encoders: dict[str, ScoredPair], asked: Sequence[Asked]
 ) -> dict[str, Calibration]:
     """The calibrations of the acts that ship with written questions, by encoder. The
     slope of `right` is not fitted: golden sets state least scores of .55 and .60, and the scores of
@@ -634,7 +634,7 @@ def main() -> None:
         pair = fit_law([one for one in asked if one.kind in kinds])
         bias = round(pair.answers.bias - limit.pop(encoder), 4)
         answers = msgspec.structs.replace(pair.answers, bias=bias)
-        encoders[encoder] = Pair(answers=answers, right=pair.right)
+        encoders[encoder] = ScoredPair(answers=answers, right=pair.right)
     dense = before.dense if given.law else fit_pair(asked)
     models = Models(
         dense=dense,

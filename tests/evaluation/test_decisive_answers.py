@@ -10,7 +10,7 @@ import pytest
 from assay.core.errors import InputError, UsageError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, QueryResult, judgment_frame
-from assay.evaluation.golden.checks import (
+from assay.evaluation.golden.scoring import (
     Outcome,
     check_question,
     check_questions,

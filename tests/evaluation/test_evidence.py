@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.core.types import Document, Hit, Locator, Query, QueryResult
-from assay.evaluation.golden.checks import Outcome, check_question
+from assay.evaluation.golden.scoring import Outcome, check_question
 from assay.law.matching import known_document
 
 ROW = Document(

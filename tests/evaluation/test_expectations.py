@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Locator, Query
-from assay.evaluation.golden.expectations import check_expectations
+from assay.evaluation.golden.set_checks import check_expectations
 from assay.law.matching import KnownDocument, place_of
 from kit.golden_cases import question
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult
-from assay.evaluation.golden.checks import check_question, check_questions, results_of
+from assay.evaluation.golden.scoring import check_question, check_questions, results_of
 from assay.law.matching import KnownDocument, Place
 from kit.golden_cases import hit, outcome, question
 from kit.spec_runner import eval_one

@@ -9,8 +9,8 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation import statistics
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden, robustness
-from assay.evaluation.golden.checks import check_question
 from assay.evaluation.golden.figures import build_results
+from assay.evaluation.golden.scoring import check_question
 from kit.golden_cases import hit, outcome, question
 
 S1 = [{"section": "1"}]

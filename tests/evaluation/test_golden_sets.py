@@ -19,7 +19,7 @@ from assay.core.types import Document, GoldSet
 from assay.corpus import import_corpus, open_corpus
 from assay.corpus.importers import annual_report
 from assay.evaluation.gates import DEFAULT_POLICY
-from assay.evaluation.golden.expectations import check_expectations
+from assay.evaluation.golden.set_checks import check_expectations
 from assay.formats import read_gold
 from assay.gold.votes import SPOT_CHECK
 from assay.judging.labels import compute_labels, read_policy

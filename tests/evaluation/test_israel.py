@@ -13,7 +13,7 @@ import pytest
 
 from assay.core.types import Document, GoldSet
 from assay.corpus.importers import akn
-from assay.evaluation.golden.expectations import check_expectations
+from assay.evaluation.golden.set_checks import check_expectations
 from assay.formats import read_gold
 from assay.law.matching import known_document
 

@@ -19,7 +19,7 @@ from assay.evaluation.judged_hits import join_run
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.unjudged import unjudged_bounds
-from assay.evaluation.unjudged.relevance_model import COLUMNS, fit_belief, relevance_chances
+from assay.evaluation.unjudged.relevance_model import COLUMNS, fit_relevance, relevance_chances
 from assay.evaluation.unjudged.verdict_stability import hit_table, impute, is_closed, sampled_values
 from assay.judging.next import next_to_judge, with_judgments
 from assay.reports.listing import decision_page
@@ -330,8 +330,8 @@ def test_what_was_chosen_says_less_for_the_rest() -> None:
     rest = np.zeros((1, len(COLUMNS)))
     rest[:, COLUMNS.index("chosen")] = 0.5
     query = np.arange(40)
-    chosen = fit_belief(known, query, np.ones(40, np.int64), np.ones(40), 40, 1)
-    asked = fit_belief(
+    chosen = fit_relevance(known, query, np.ones(40, np.int64), np.ones(40), 40, 1)
+    asked = fit_relevance(
         np.vstack([known, np.repeat(rest, 40, axis=0)]),
         np.tile(query, 2),
         np.ones(80, np.int64),

@@ -153,7 +153,7 @@ def test_the_last_word_on_a_suggestion_stands(
             assert decisions.undo(service, [mine.id], by="dana").done == [item.id]
             last = None
         elif step == "merge" and name == "set.json":
-            votes_to_labels.write_labels(path)
+            votes_to_labels.recompute_labels(path)
         elif step != "merge":
             last = int(step)
             decisions.approve(service, item.id, DecisionForm(grade=last), by="dana")
@@ -161,7 +161,7 @@ def test_the_last_word_on_a_suggestion_stands(
     holds = {vote.doc_id: vote.grade for vote in open_log(path).book.all_current_votes()}
     assert holds.get("d2") == last
     if name == "set.json":
-        votes_to_labels.write_labels(path)
+        votes_to_labels.recompute_labels(path)
         assert labels(path).get(("q1", "d2")) == last
     else:
         (row,) = gold_jsonl.rows(gold_jsonl.read_lines(path))

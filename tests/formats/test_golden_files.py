@@ -8,9 +8,9 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.results_file import entry_to_json, to_json
-from assay.evaluation.golden.checks import check_questions
-from assay.evaluation.golden.expectations import check_expectations
 from assay.evaluation.golden.figures import build_results
+from assay.evaluation.golden.scoring import check_questions
+from assay.evaluation.golden.set_checks import check_expectations
 from assay.formats import read_gold, read_run, write_gold
 from assay.formats.results_json import read_answers
 

@@ -17,12 +17,12 @@ from assay import formats
 from assay.judging.pool import (
     Pool,
     PooledPair,
+    after_unsure,
     deal_pairs,
     doubles_wanted,
-    pairs_to_judge,
+    pairs_left,
     read_pool,
-    with_second_judges,
-    with_second_look,
+    with_one_more_judge,
 )
 from kit.commands import Assay
 from kit.server import serving
@@ -190,9 +190,9 @@ def test_who_is_unsure_makes_a_second_judge_be_asked() -> None:
     pairs = tuple(PooledPair(query_id="q1", doc_id=id, judges=("anna",)) for id in ("d1", "d2"))
     pool = Pool(judges=("anna", "bertil"), pairs=pairs)
     votes = [vote_on("q1", "d1", "anna", None), vote_on("q1", "d2", "anna", 1)]
-    asked = with_second_judges(pool, votes)
+    asked = after_unsure(pool, votes)
     assert [pair.judges for pair in asked.pairs] == [("anna", "bertil"), ("anna",)]
-    assert with_second_judges(asked, votes) == asked
+    assert after_unsure(asked, votes) == asked
 
 
 def test_the_review_queue_takes_what_waits(assay_cli: Assay) -> None:
@@ -396,14 +396,14 @@ def test_a_second_look_is_asked_of_somebody_else(tmp_path: Path) -> None:
             PooledPair(query_id="q0", doc_id="b", judges=("ben",)),
         ),
     )
-    asked = with_second_look(dealt, [("q0", "a")])
+    asked = with_one_more_judge(dealt, [("q0", "a")])
     assert {pair.doc_id: pair.judges for pair in asked.pairs} == {"a": ("ada", "cy"), "b": ("ben",)}
-    assert with_second_look(asked, [("q0", "a")]) == asked, "once is enough"
+    assert with_one_more_judge(asked, [("q0", "a")]) == asked, "once is enough"
 
     anybodys = Pool(pairs=(PooledPair(query_id="q0", doc_id="a"),))
-    again = with_second_look(anybodys, [("q0", "a"), ("q0", "new")])
+    again = with_one_more_judge(anybodys, [("q0", "a"), ("q0", "new")])
     first = [vote_on("q0", "a", "ada", 2)]
-    assert not pairs_to_judge(anybodys, gold, first)
-    assert {pair.doc_id for pair in pairs_to_judge(again, gold, first)} == {"a", "new"}
+    assert not pairs_left(anybodys, gold, first)
+    assert {pair.doc_id for pair in pairs_left(again, gold, first)} == {"a", "new"}
     both = [*first, vote_on("q0", "a", "ben", 1)]
-    assert {pair.doc_id for pair in pairs_to_judge(again, gold, both)} == {"new"}
+    assert {pair.doc_id for pair in pairs_left(again, gold, both)} == {"new"}

@@ -18,7 +18,7 @@ from assay.gold.votes import (
     contradicts_itself,
     current_votes,
 )
-from assay.judging.votes import document_fingerprint, is_reason, stale, stale_in, votes_of_labels
+from assay.judging.votes import document_fingerprint, is_reason, label_votes_of, stale, stale_in
 from kit.votes import VOTED_AT as AT
 from kit.votes import vote
 
@@ -81,19 +81,19 @@ def test_labels_are_votes_of_nobody() -> None:
             rationale=["", "", "so", ""], source=["", "", "", "s"], at=["", AT, "", ""],
         ),
     )  # fmt: skip
-    found = votes_of_labels(
+    found = label_votes_of(
         gold, book_of([vote("v", doc_id="z"), vote("w", query_id="z", doc_id="a")])
     )
     told = [(v.doc_id, v.grade, v.judge, v.source, v.at, v.rationale) for v in found]
     assert told == [
         ("a", 2, IMPORTED, IMPORTED, "", ""), ("b", 1, "bea", "", AT, ""),
         ("c", 0, IMPORTED, "", "", "so"), ("d", 1, IMPORTED, "s", "", "")]  # fmt: skip
-    assert votes_of_labels(gold, book_of([])) == found
+    assert label_votes_of(gold, book_of([])) == found
     assert {v.kind for v in found} == {"human"}
     assert len({v.id for v in found}) == 4
-    assert votes_of_labels(gold, book_of(found)) == []  # taken in once
+    assert label_votes_of(gold, book_of(found)) == []  # taken in once
     voted = book_of([vote("v", doc_id="b")])
-    assert [v.doc_id for v in votes_of_labels(gold, voted)] == ["a", "c", "d"]
+    assert [v.doc_id for v in label_votes_of(gold, voted)] == ["a", "c", "d"]
 
 
 def test_a_document_that_reads_otherwise_makes_votes_stale() -> None:

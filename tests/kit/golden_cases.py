@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.types import Hit, Query, QueryResult
-from assay.evaluation.golden.checks import Outcome, check_question
+from assay.evaluation.golden.scoring import Outcome, check_question
 
 
 def question(

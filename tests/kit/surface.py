@@ -46,7 +46,7 @@ from kit.server import Server
 ROOT = Path(__file__).parents[2]
 PACKAGES = (assay.corpus, assay.telemetry, assay.testing)  # documented beside `assay` itself
 # modules that act when imported, and one that needs the old SDK
-NOT_LOADED = ("assay.__main__", "assay.store.migrations.", "assay.mcp.version_one")
+NOT_LOADED = ("assay.__main__", "assay.store.migrations.", "assay.mcp.sdk_v1")
 PROBES = ("/healthz", "/readyz")  # answered before any route
 ALSO_AS = re.compile(r"; also as (.+)\.$")  # the help of an argument that has option names too
 

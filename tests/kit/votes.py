@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from assay.core.types import Vote
-from assay.gold.votes import Pair, by_pair, current_votes
+from assay.gold.votes import PairKey, by_pair, current_votes
 from assay.workbench.judging.vote_totals import UncheckedVotes
 
 VOTED_AT = "2026-05-31T12:00:00+00:00"
@@ -24,7 +24,7 @@ def vote_on(query: str, doc: str, judge: str, grade: int | None = 1, **fields: A
     return vote(id, grade, query_id=query, doc_id=doc, judge=judge, **fields)
 
 
-def unchecked_votes(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
+def unchecked_votes(votes: Iterable[Vote]) -> dict[str, frozenset[PairKey]]:
     """By judge, the pairs that nobody else has checked, counted from the beginning."""
     found = UncheckedVotes()
     for pair, said in by_pair(current_votes(votes)).items():

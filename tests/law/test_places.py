@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.core.types import Document, Hit, Locator
-from assay.evaluation.golden.checks import checks_of
+from assay.evaluation.golden.scoring import checks_of
 from assay.law.matching import (
     KnownDocument,
     Place,

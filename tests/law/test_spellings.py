@@ -15,7 +15,7 @@ from spelled import KPL, KUNTALAKI, ONE, OYL, PL, PLANNING, RL, SEVERAL, TABLE, 
 from assay.core.types import Document, Hit, Locator, Query, QueryResult
 from assay.corpus import cite, import_corpus, open_corpus
 from assay.corpus.importers import akn, finlex
-from assay.evaluation.golden.checks import check_question, checks_of
+from assay.evaluation.golden.scoring import check_question, checks_of
 from assay.law.matching import hit_place, matches, place_of, unreadable
 from assay.law.places import Cited, read_citation, read_section, sections_named
 from assay.law.queries import normal_query

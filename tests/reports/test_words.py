@@ -11,8 +11,8 @@ import pytest
 from assay.core.errors import UsageError
 from assay.core.results import BOUNDS, DROPS, EVIDENCE, Gate
 from assay.evaluation.gates import decide
-from assay.evaluation.golden.checks import FAILURES
 from assay.evaluation.golden.figures import FIGURES, SLICES
+from assay.evaluation.golden.scoring import FAILURES
 from assay.evaluation.measures import MEASURES
 from assay.formats.results_json import read_results
 from assay.judging.perturb import FAMILIES, PERTURBATIONS

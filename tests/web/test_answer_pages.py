@@ -20,7 +20,7 @@ from assay.web import access
 from assay.web.access import User
 from assay.web.app import create_app
 from assay.workbench.judging.answer_pool import kind_of
-from assay.workbench.judging.votes_to_labels import append_votes, write_labels
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
 from assay.workbench.project.service import Service, open_service
 from kit.answers import ANSWERS, answer_set, claims, query_of, run
 from kit.server import local_client
@@ -171,7 +171,7 @@ def test_machine_votes_enter_through_the_correction(tmp_path: Path) -> None:
 def test_labels_follow_from_the_votes_as_in_any_set(client: TestClient, dataset: Path) -> None:
     claim = by_kind(claims(dataset)["second"])["support"][0]
     vote(client, claim, 2)
-    write_labels(dataset)
+    recompute_labels(dataset)
     asked = json.loads(dataset.read_text())["queries"]
     labelled = [row for query in asked for row in query["relevance_judgments"]]
     assert [(row["opinion_id"], row["score"]) for row in labelled] == [(claim.id, 2)]

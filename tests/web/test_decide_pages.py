@@ -32,7 +32,7 @@ from assay.store import Store
 from assay.web.app import create_app
 from assay.web.decision_pages import DECIDE_ROUTES
 from assay.web.start_pages import JOB_ROUTES
-from assay.workbench.judging.votes_to_labels import append_votes, write_labels
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.run import gates_on
 from assay.workbench.scoring.score import ScoreRequest, score
@@ -264,7 +264,7 @@ def turned(store: Store, tmp_path: Path) -> tuple[Service, Path]:
     kept(service, path, "e", DOCS, days=1)
     assert local_client(service).get("/api/overview").json()["headline"] == "needs_judging"
     append_votes(path, votes_of("Sam", range(4, 8)))
-    write_labels(service.gold_sets["set"], by="Dora")
+    recompute_labels(service.gold_sets["set"], by="Dora")
     kept(service, path, "e", DOCS)
     return service, path
 
@@ -313,7 +313,7 @@ class TestOneJudge:
     def test_labels_of_other_documents_do_not_hide_it(self, turned: tuple[Service, Path]) -> None:
         service, path = turned
         append_votes(path, votes_of("Ben", range(8, 9), queries=1))
-        write_labels(service.gold_sets["set"], by="Dora")
+        recompute_labels(service.gold_sets["set"], by="Dora")
         assert local_client(service).get("/api/overview").json()["rests"]["on"]["judge"] == "Sam"
 
     def test_the_command_says_it_too(self, turned: tuple[Service, Path]) -> None:

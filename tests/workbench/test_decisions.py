@@ -23,8 +23,8 @@ from assay.workbench.deciding.run_boards import boards, run_page, verdict_today
 from assay.workbench.deciding.run_comparison import compare_runs, lead_of
 from assay.workbench.deciding.side_by_side import two_rankings
 from assay.workbench.judging.agreement import judges_agreement
-from assay.workbench.judging.vote_totals import set_standing, uncounted
-from assay.workbench.judging.votes_to_labels import append_votes, write_labels_if_outdated
+from assay.workbench.judging.vote_totals import set_progress, uncounted
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_outdated_labels
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.home import overview
 from assay.workbench.scoring.history import store_run, stored_run
@@ -80,11 +80,11 @@ class TestOverview:
         assert seen.waiting.total == 0
 
     def test_a_set_is_read_again_when_it_changes(self, gold: Path, tmp_path: Path) -> None:
-        assert set_standing("set", gold).queries == 6
+        assert set_progress("set", gold).queries == 6
         time.sleep(0.2)
         graded_set(tmp_path, queries=5)
         os.utime(gold, ns=(1, 1))
-        assert set_standing("set", gold).queries == 5
+        assert set_progress("set", gold).queries == 5
 
     @pytest.mark.parametrize(
         ("minimum", "headline"), [(0.1, "ship"), (0.99, "failing"), (0.6, "inconclusive")]
@@ -344,9 +344,9 @@ class TestVotesAndLabels:
         vote_on(gold, "new", 2)
         assert uncounted(gold) == 1
         assert overview(service).sets[0].standing.uncounted == 1
-        assert write_labels_if_outdated(gold, by="me") == 1
+        assert recompute_outdated_labels(gold, by="me") == 1
         assert uncounted(gold) == 0
-        assert write_labels_if_outdated(gold, by="me") == 0
+        assert recompute_outdated_labels(gold, by="me") == 0
         (entry,) = trail(service, action="gold.labelled")
         assert entry.by == "me"
 

@@ -13,7 +13,7 @@ from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
-from assay.workbench.judging.votes_to_labels import append_votes, write_labels
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
 from kit.commands import Assay
 from kit.runs import graded_set, kept, ranking_file, served
 from kit.server import local_client
@@ -141,7 +141,7 @@ def test_home_says_what_comes_next(store: Store, tmp_path: Path) -> None:
     assert headline() == "needs_ruling"
     append_votes(path, [vote_on(one, "d9", "cy", 0) for one in IDS])
     assert headline() == "judged"
-    write_labels(path)
+    recompute_labels(path)
     assert headline() == "changed"
 
 

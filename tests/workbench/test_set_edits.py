@@ -22,7 +22,7 @@ from assay.workbench.judging.set_edits import (
     add_to_pool,
     edit_issue,
 )
-from assay.workbench.judging.votes_to_labels import write_labels
+from assay.workbench.judging.votes_to_labels import recompute_labels
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service
 from kit.sets import both, judged_set
@@ -40,7 +40,7 @@ EDITS: dict[str, Callable[[Service], object]] = {
     "gold.ruled": lambda service: rule(
         service.gold_sets["set"], "q1", "d1", 2, rationale="same rule", by="Dora"
     ),
-    "gold.labelled": lambda service: write_labels(service.gold_sets["set"], by="Dora"),
+    "gold.labelled": lambda service: recompute_labels(service.gold_sets["set"], by="Dora"),
 }
 
 

@@ -20,12 +20,12 @@ from assay.judging.labels import (
     is_disputed,
     write_policy,
 )
-from assay.judging.pool import PEOPLE_ONLY, pairs_to_judge, pool_path, read_pool
+from assay.judging.pool import PEOPLE_ONLY, pairs_left, pool_path, read_pool
 from assay.judging.votes import read_votes
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.session import JudgingSession, open_session
-from assay.workbench.judging.vote_totals import MIN_SHARED_DOCUMENTS, set_standing, vote_totals
-from assay.workbench.judging.votes_to_labels import append_votes, write_labels
+from assay.workbench.judging.vote_totals import MIN_SHARED_DOCUMENTS, set_progress, vote_totals
+from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
 from kit.sets import both, judged_set
 from kit.votes import unchecked_votes, vote, vote_on
 
@@ -62,7 +62,7 @@ def from_the_beginning(session: JudgingSession) -> tuple[object, ...]:
     return (
         {pair for pair, label in made.items() if pair[0] in ids and is_disputed(label)},
         unchecked_votes(votes),
-        {pair.key for pair in pairs_to_judge(pool, session.gold, votes, PEOPLE_ONLY)},
+        {pair.key for pair in pairs_left(pool, session.gold, votes, PEOPLE_ONLY)},
         rounded(agreed.weighted_kappa.value),
         agreed.pairs,
         len(compute_labelled_set(session.gold, votes, session.policy).changes),
@@ -118,7 +118,7 @@ def test_another_set_pool_policy_and_log_are_seen(dataset: Path) -> None:
     check()
     write_policy(dataset, Policy(name="latest"))
     check()
-    write_labels(dataset)
+    recompute_labels(dataset)
     check()
     assert told(open_session(dataset))[-1] == 0, "every label is what the votes say"
     log_path(dataset).unlink()
@@ -140,10 +140,10 @@ def test_a_query_that_left_the_set_waits_for_nobody(dataset: Path) -> None:
 def test_a_set_whose_rubric_is_not_here_stands_the_same(dataset: Path) -> None:
     lot = random.Random(3)
     append_votes(dataset, [drawn(lot, number, []) for number in range(30)])
-    open_set = set_standing("set", dataset)
+    open_set = set_progress("set", dataset)
     content = json.loads(dataset.read_text())
     dataset.write_text(json.dumps(content | {"rubric": "nobody-has-this"}))
-    closed = set_standing("set", dataset)
+    closed = set_progress("set", dataset)
     for field in ("kappa", "shared", "judges", "to_judge", "disputes", "judgments"):
         assert getattr(closed, field) == getattr(open_set, field), field
     assert not closed.error

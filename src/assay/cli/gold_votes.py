@@ -74,7 +74,7 @@ def merge(
             allow=votes_to_labels.MergeOverrides(unasked=unasked, partial=partial),
         )
     else:
-        merged = votes_to_labels.write_labels(dataset, corpus=corpus)
+        merged = votes_to_labels.recompute_labels(dataset, corpus=corpus)
     counts = {"labels": 0, "labels_in_all": merged.labels}
     counts |= {"changed": 0, "labels_changed": len(merged.changed)}
     counts |= {"left_out": len(merged.left_out)}

@@ -307,7 +307,7 @@ BASELINES = {
 ENGINES = plugins.PluginKind(name="engine", group="assay.engines", built_in=BASELINES)
 
 
-def searched(config: EngineConfig) -> Path | None:
+def corpus_of(config: EngineConfig) -> Path | None:
     """The corpus that the engine searches, if it is known: the configured one, or the one it is
     named after."""
     if config.corpus is None and config.engine is not None and is_indexed_name(config.engine):

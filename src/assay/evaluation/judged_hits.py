@@ -69,12 +69,12 @@ def join_run(run: Run | Scored, gold: GoldSet | Qrels) -> JoinedRun:
     judgments = judgments_of(gold_set)
     if isinstance(run, Run):
         joined = _join_columns(run, judgments)
-        return joined_run(judgments, joined, run.rows_by_query, run.counts, _errors(run))
+        return assemble_joined(judgments, joined, run.rows_by_query, run.counts, _errors(run))
     joined = _join_dicts(run, _as_dict(gold) if isinstance(gold, GoldSet) else gold, judgments.rows)
-    return joined_run(judgments, joined, run)
+    return assemble_joined(judgments, joined, run)
 
 
-def joined_run(
+def assemble_joined(
     judgments: Judgments,
     joined: RankedJudgments,
     in_run: Collection[str],
@@ -488,7 +488,7 @@ def join_saved_run(path: Path, gold: GoldSet, *, keep: int | None) -> TopAndJudg
     returned = np.array([lengths.get(query_id, 0) for query_id in judgments.rows], np.int64)
     found = join_parts([part.judged for part in parts])
     joined = RankedJudgments(*found, returned=returned, ties=run.counts["ties"])
-    return TopAndJudged(run, joined_run(judgments, joined, lengths, run.counts))
+    return TopAndJudged(run, assemble_joined(judgments, joined, lengths, run.counts))
 
 
 def _block_part(block: Block, judgments: Future[Judgments], keep: int) -> _BlockPart:

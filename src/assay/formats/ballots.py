@@ -469,7 +469,7 @@ def _blank_table(rows: Sequence[BlankBallot]) -> str:
 # ── tasks for other judging tools ─────────────────────────────────────────────────────────────────
 
 
-class GradeChoice(msgspec.Struct, frozen=True, kw_only=True):
+class GradeOption(msgspec.Struct, frozen=True, kw_only=True):
     value: int
     label: str
     definition: str
@@ -481,7 +481,7 @@ class Guide(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # of the set
     version: str
     markdown: str
-    grades: tuple[GradeChoice, ...]
+    grades: tuple[GradeOption, ...]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -498,7 +498,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     votes: tuple[Vote, ...] = ()
 
 
-def choice_text(choice: GradeChoice) -> str:
+def choice_text(choice: GradeOption) -> str:
     """As a judge reads it, and as tools send it back."""
     return f"{choice.value}: {choice.label}"
 

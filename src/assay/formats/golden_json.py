@@ -5,7 +5,7 @@ A new key is a field of `_Question`, and a line of docs/golden.md. A key that de
 CHECKS here, in evaluation/golden/ `Checks` and `_QuestionFacts` of checks.py and DECIDING_KEYS of
 changes.py, and the words `[failures]`. A key that slices figures joins GOLDEN_SLICES in
 reports/view.py and SLICES in evaluation/golden/figures.py. A key for people is named in KNOWN_EXTRA
-of expectations.py there.
+of set_checks.py there.
 
 As files are found: the list may stand under `questions`, and a place may be a string, which is its
 section ("110a", "kuntalaki 110 § 3 mom.")."""

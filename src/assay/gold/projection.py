@@ -21,7 +21,7 @@ from assay.core.files import OURS, os_message
 from assay.core.types import counted
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.gold.acts import EDIT, PROJECT, Act
+from assay.gold.acts import EDIT, REFRESH_FILE, Act
 from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
 from assay.gold.rows import (
@@ -33,7 +33,7 @@ from assay.gold.rows import (
     compare,
     content_of,
     digest_of,
-    is_rows,
+    has_rows,
     rows_in,
     rows_of_file,
 )
@@ -73,7 +73,7 @@ def state_of_file(dataset: Path) -> str:
     if not dataset.exists() or not log.path.exists():
         return ""
     behind, edited = compare_with_log(log, content, lambda: rows_of_file(dataset, content))
-    noun = "row" if is_rows(dataset) else "label"
+    noun = "row" if has_rows(dataset) else "label"
     if behind:
         return (
             f"{dataset}: {counted(len(behind), noun)} of the file "
@@ -88,7 +88,7 @@ def state_of_file(dataset: Path) -> str:
 
 
 def edits_sentence(dataset: Path, edited: Sequence[RowChange]) -> str:
-    noun = "row" if is_rows(dataset) else "label"
+    noun = "row" if has_rows(dataset) else "label"
     named = ", ".join(" ".join(filter(None, change.key)) for change in edited[:3])
     more = ", …" if len(edited) > 3 else ""
     return f"{dataset}: {counted(len(edited), noun)} edited by hand: {named}{more}"
@@ -133,7 +133,7 @@ class GoldRows:
         self.log.append([*([edit] if edit else []), done])
         if self.edited:
             _log.warning("%s. The log has it now", edits_sentence(self.log.dataset, self.edited))
-        if self._redone and act.action != PROJECT:
+        if self._redone and act.action != REFRESH_FILE:
             _log.warning("%s was behind its log and is written again", self.log.dataset)
         if content == self._content or replace_gold_file(self.log.dataset, content, self._content):
             self.log.mark_matching(done.file)
@@ -148,7 +148,7 @@ class GoldRows:
         content = gold_jsonl.assemble(self.lines)
         if content == self._content and not self.edited:
             return False
-        self.commit(self.log.act(PROJECT, who=BY_HAND, kind="human"), self.lines)
+        self.commit(self.log.act(REFRESH_FILE, who=BY_HAND, kind="human"), self.lines)
         return True
 
     def _edit(self) -> Act | None:

@@ -247,7 +247,7 @@ def content_of(dataset: Path) -> bytes:
         raise InputError(os_message(error), where=str(dataset)) from error
 
 
-def is_rows(dataset: Path) -> bool:
+def has_rows(dataset: Path) -> bool:
     """Whether a set is a gold-set.jsonl, whose rows are approved one by one; else it has labels."""
     return dataset.suffix == ".jsonl"
 
@@ -261,7 +261,7 @@ def labels_in(gold: GoldSet) -> dict[Key, str]:
 
 
 def rows_of_file(dataset: Path, content: bytes) -> dict[Key, str]:
-    if is_rows(dataset):
+    if has_rows(dataset):
         lines = gold_jsonl.lines_of(content, dataset)
         gold_jsonl.refuse_same_ids(lines, dataset)
         return rows_in(lines)

@@ -28,7 +28,7 @@ from assay.formats.gold_jsonl import GoldRow
 from assay.gold import acts
 from assay.gold.acts import FORMAT, Act, act_of
 from assay.gold.people import BY_HAND
-from assay.gold.rows import Key, RowChange, content_of, earlier_votes_path, is_rows, rows_in
+from assay.gold.rows import Key, RowChange, content_of, earlier_votes_path, has_rows, rows_in
 from assay.gold.votes import RULING, WITHDRAWN, role_of
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class _EarlierReview:
         self, dataset: Path, name: str, items: Sequence[Item], trail: Sequence[AuditEntry]
     ) -> None:
         self._name, self._items, self._trail = name, items, trail
-        content = content_of(dataset) if is_rows(dataset) else b""
+        content = content_of(dataset) if has_rows(dataset) else b""
         lines = gold_jsonl.lines_of(content, dataset) if content else []
         self._file = {key[0]: text for key, text in rows_in(lines).items()}
         self._now: dict[str, str | None] = {}  # rows, as far as the trail was read

@@ -23,7 +23,7 @@ SPOT_CHECK = "sample"  # of a spot check
 WITHDRAWN = "withdrawn"  # takes back the vote that it supersedes, and puts nothing there
 EDITED = "edited by hand"  # a label that somebody changed in the gold file itself
 
-Pair = tuple[str, str]  # query and document
+PairKey = tuple[str, str]  # query and document
 
 _FIRST_DAY = "0001-01-01"  # completes times that name only a year or a month
 
@@ -48,7 +48,7 @@ class VoteInMemory(msgspec.Struct, gc=False):
     place: int | Vote
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> PairKey:
         return self.query_id, self.doc_id
 
 
@@ -74,13 +74,15 @@ class VoteBook:
         self._read = read
         self.ids: dict[str, VoteInMemory] = {}
         self.kind_of_judge: dict[str, VoteKind] = {}  # person or machine, never both
-        self.changed_pairs: dict[Pair, None] = {}  # since vote totals were last counted
+        self.changed_pairs: dict[PairKey, None] = {}  # since vote totals were last counted
         self.voted_documents: dict[tuple[str, str], list[str]] = {}  # judge and query: documents
         self.votes_per_query: Counter[str] = Counter()
-        self._heads: dict[Pair, tuple[VoteInMemory, ...]] = {}  # not superseded, also withdrawals
+        self._heads: dict[
+            PairKey, tuple[VoteInMemory, ...]
+        ] = {}  # not superseded, also withdrawals
         # pair and id of votes that were superseded before they were read; a ruling also names acts
         # on other pairs, whose labels it changed
-        self._early: set[tuple[Pair, str]] = set()
+        self._early: set[tuple[PairKey, str]] = set()
 
     def add(self, vote: VoteInMemory) -> None:
         old = vote.supersedes.split()
@@ -112,39 +114,39 @@ class VoteBook:
         assert self._read is not None
         return self._read(held.place)
 
-    def votes_in_memory(self, pair: Pair) -> list[VoteInMemory]:
+    def votes_in_memory(self, pair: PairKey) -> list[VoteInMemory]:
         """The votes that hold on a pair, rulings and spot checks too, without their rationales."""
         return [vote for vote in self._heads.get(pair, ()) if vote.source != WITHDRAWN]
 
-    def current_votes(self, pair: Pair) -> list[Vote]:
+    def current_votes(self, pair: PairKey) -> list[Vote]:
         """The votes that hold on a pair, rulings and spot checks too."""
         return [self._whole(vote) for vote in self.votes_in_memory(pair)]
 
-    def has(self, pair: Pair) -> bool:
+    def has(self, pair: PairKey) -> bool:
         """Whether anybody ever voted on a pair."""
         return pair in self._heads
 
-    def current_votes_by_judges(self, pair: Pair) -> list[Vote]:
+    def current_votes_by_judges(self, pair: PairKey) -> list[Vote]:
         """The votes that hold on a pair, without rulings, spot checks and edits by hand."""
         return list(map(self._whole, self._by_judges(pair)))
 
-    def _by_judges(self, pair: Pair) -> list[VoteInMemory]:
+    def _by_judges(self, pair: PairKey) -> list[VoteInMemory]:
         return [vote for vote in self.votes_in_memory(pair) if not role_of(vote.source)]
 
-    def count_graders(self, pair: Pair, kinds: Container[str]) -> int:
+    def count_graders(self, pair: PairKey, kinds: Container[str]) -> int:
         """How many judges of these kinds have graded a pair."""
         votes = self._by_judges(pair)
         return sum(vote.grade is not None and vote.kind in kinds for vote in votes)
 
-    def has_voted(self, judge: str, pair: Pair) -> bool:
+    def has_voted(self, judge: str, pair: PairKey) -> bool:
         return any(vote.judge == judge for vote in self._by_judges(pair))
 
-    def current_vote_of(self, judge: str, pair: Pair) -> Vote | None:
+    def current_vote_of(self, judge: str, pair: PairKey) -> Vote | None:
         """The vote of a judge that holds on a pair."""
         votes = [vote for vote in self._by_judges(pair) if vote.judge == judge]
         return self._whole(votes[-1]) if votes else None
 
-    def votes_to_supersede(self, judge: str, pair: Pair) -> list[Vote]:
+    def votes_to_supersede(self, judge: str, pair: PairKey) -> list[Vote]:
         """The last votes of a judge on a pair, also where they were taken back: what the next one
         supersedes."""
         return [
@@ -167,7 +169,7 @@ class VoteBook:
         for pair in self._heads:
             yield from self.current_votes(pair)
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self) -> Iterator[PairKey]:
         return iter(self._heads)
 
 
@@ -183,8 +185,8 @@ def current_votes(votes: Iterable[Vote]) -> list[Vote]:
     return list(book_of(votes).all_current_votes())
 
 
-def by_pair(votes: Iterable[Vote]) -> dict[Pair, list[Vote]]:
-    pairs: dict[Pair, list[Vote]] = {}
+def by_pair(votes: Iterable[Vote]) -> dict[PairKey, list[Vote]]:
+    pairs: dict[PairKey, list[Vote]] = {}
     for vote in votes:
         pairs.setdefault((vote.query_id, vote.doc_id), []).append(vote)
     return pairs

@@ -31,7 +31,7 @@ from assay.gold.votes import (
     EDITED,
     RULING,
     SPOT_CHECK,
-    Pair,
+    PairKey,
     by_pair,
     contradicts_itself,
     current_votes,
@@ -110,7 +110,7 @@ def write_policy(dataset: Path, policy: Policy) -> None:
     write_atomic(policy_path(dataset), content + b"\n")
 
 
-def compute_labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
+def compute_labels(votes: Iterable[Vote], policy: Policy) -> dict[PairKey, Label]:
     """The label of every pair that somebody has voted on."""
     return {
         pair: label_of(pair, votes_on_pair, policy)
@@ -118,7 +118,7 @@ def compute_labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
     }
 
 
-def label_of(pair: Pair, votes: Sequence[Vote], policy: Policy) -> Label:
+def label_of(pair: PairKey, votes: Sequence[Vote], policy: Policy) -> Label:
     """The label that the votes on one pair make."""
     making = [vote for vote in votes if vote.source != SPOT_CHECK]
     edited = [vote for vote in making if vote.source == EDITED]
@@ -301,7 +301,7 @@ def compute_labelled_set(
     )
 
 
-def _as_edited(label: Label, own_judgments: Mapping[Pair, Judgment]) -> Judgment | None:
+def _as_edited(label: Label, own_judgments: Mapping[PairKey, Judgment]) -> Judgment | None:
     """The label as somebody wrote it in the gold file, if the file still has that edit."""
     edit = next((vote for vote in reversed(label.standing) if vote.source == EDITED), None)
     own = own_judgments.get((label.query_id, label.doc_id))

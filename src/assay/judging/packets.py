@@ -23,7 +23,7 @@ from assay.formats.spreadsheet import guard_cell
 from assay.gold.votes import current_votes
 from assay.judging import rubrics
 from assay.judging.passages import passages
-from assay.judging.pool import PEOPLE_ONLY, Pool, PooledPair, judged_pairs, pairs_to_judge
+from assay.judging.pool import PEOPLE_ONLY, Pool, PooledPair, judged_pairs, pairs_left
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import READ_FIELDS, document_fingerprint
 
@@ -82,7 +82,7 @@ class Packet(msgspec.Struct, frozen=True, kw_only=True):
 # ── what goes in ──────────────────────────────────────────────────────────────────────────────────
 
 
-def left_to_judge(
+def packet_pairs(
     pool: Pool, gold: GoldSet, votes: Sequence[Vote], counts: Iterable[VoteKind], judge: str = ""
 ) -> list[PooledPair]:
     """The pairs of the pool that this judge has left: dealt to them or to nobody. Without a judge,
@@ -98,7 +98,7 @@ def left_to_judge(
         own = (vote for vote in current_votes(votes) if vote.judge == judge)
         done = {(vote.query_id, vote.doc_id) for vote in own}
         # a judge by name has what no person has judged, also where machines count
-        open_pairs = pairs_to_judge(pool, gold, votes, PEOPLE_ONLY)
+        open_pairs = pairs_left(pool, gold, votes, PEOPLE_ONLY)
         pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]
     else:
         done = judged_pairs(gold, votes, kinds)

@@ -27,7 +27,7 @@ from assay.corpus.disk import Corpus, documents_of
 from assay.corpus.lookup import corpus_named, documents, is_corpus, require_corpus
 from assay.gold.people import People
 from assay.gold.rows import sibling_path
-from assay.gold.votes import Pair, by_pair, current_votes
+from assay.gold.votes import PairKey, by_pair, current_votes
 from assay.judging.votes import stale_in
 
 # ── dealing pairs to judges ───────────────────────────────────────────────────────────────────────
@@ -123,7 +123,7 @@ class PooledPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     wanted: int = 1
 
     @property
-    def key(self) -> Pair:
+    def key(self) -> PairKey:
         return self.query_id, self.doc_id
 
 
@@ -142,7 +142,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[PooledPair, ...] = ()
 
     @property
-    def keys(self) -> set[Pair]:
+    def keys(self) -> set[PairKey]:
         return {pair.key for pair in self.pairs}
 
 
@@ -176,7 +176,7 @@ def read_pool(dataset: Path) -> Pool | None:
         raise InputError(
             f"the pool has format {pool.format}, and this version reads {FORMAT}", where=str(path)
         )
-    seen: set[Pair] = set()
+    seen: set[PairKey] = set()
     for place, pair in enumerate(pool.pairs):
         at = f"{path}: $.pairs[{place}]"
         if pair.key in seen:
@@ -240,7 +240,7 @@ def _random_rank(seed: int, *names: str) -> float:
     return random.Random("\n".join((str(seed), *names))).random()
 
 
-def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) -> Pool:
+def with_judges(pool: Pool, keys: Collection[PairKey], *, same_share: bool = True) -> Pool:
     """The pool with these pairs dealt to its judges, if they are nobody's. With `same_share`, pairs
     with two judges are kept at the stated share of all ever dealt, otherwise of those dealt now."""
     if not pool.judges:
@@ -259,12 +259,12 @@ def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) 
     return _with_judges_of(pool, given)
 
 
-def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
+def after_unsure(pool: Pool, votes: Iterable[Vote]) -> Pool:
     """The pool with one more judge for pairs on which all who were asked are unsure: whoever has
     had least."""
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
     votes_of_pair = by_pair(vote for vote in current_votes(votes) if vote.kind == "human")
-    given: dict[Pair, tuple[str, ...]] = {}
+    given: dict[PairKey, tuple[str, ...]] = {}
     for pair in pool.pairs:
         here = votes_of_pair.get(pair.key, [])
         voters = {vote.judge for vote in here}
@@ -275,7 +275,7 @@ def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
     return _with_judges_of(pool, given)
 
 
-def with_second_look(pool: Pool, keys: Collection[Pair]) -> Pool:
+def with_one_more_judge(pool: Pool, keys: Collection[PairKey]) -> Pool:
     """The pairs with these keys, asked of one more than were asked: of somebody else of the pool's
     judges, the one who has had least, or of anybody where it was nobody's."""
     loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
@@ -303,7 +303,7 @@ def _least_loaded(judges: Sequence[str], loads: Counter[str]) -> str:
     return judge
 
 
-def _with_judges_of(pool: Pool, judges_of: Mapping[Pair, tuple[str, ...]]) -> Pool:
+def _with_judges_of(pool: Pool, judges_of: Mapping[PairKey, tuple[str, ...]]) -> Pool:
     pairs = tuple(
         msgspec.structs.replace(pair, judges=judges_of.get(pair.key, pair.judges))
         for pair in pool.pairs
@@ -316,7 +316,7 @@ def _with_judges_of(pool: Pool, judges_of: Mapping[Pair, tuple[str, ...]]) -> Po
 
 def judged_pairs(
     gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE_ONLY
-) -> set[Pair]:
+) -> set[PairKey]:
     """The pairs that have a label or a grade of those who count; who was unsure has not judged. A
     label that rests on machines alone is judged where machines count."""
     labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
@@ -332,7 +332,7 @@ def judged_pairs(
     return ({*labels} - by_others) | graded
 
 
-def pairs_to_judge(
+def pairs_left(
     pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE_ONLY
 ) -> list[PooledPair]:
     """The pairs that still want a judge, with those of their judges who have not voted. A pair of
@@ -409,7 +409,7 @@ def pooled_corpus(dataset: Path) -> Path | None:
 
 
 def texts_of(
-    pairs: Iterable[Pair], dataset: Path, corpus: Path | str | None
+    pairs: Iterable[PairKey], dataset: Path, corpus: Path | str | None
 ) -> dict[str, Document]:
     """The documents of these pairs, from the corpus that is named or the pool's; one that the
     corpus lacks is an error."""

@@ -23,7 +23,7 @@ from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
 from assay.evaluation.statistics import clopper_pearson
 from assay.gold.rows import sibling_path
-from assay.gold.votes import SPOT_CHECK, Pair, by_pair, current_votes
+from assay.gold.votes import SPOT_CHECK, PairKey, by_pair, current_votes
 
 LEAST = 5  # pairs of each grade in a sample, if there are so many; taste
 LEVEL = 0.95  # the usual level of an interval
@@ -38,7 +38,7 @@ class DrawnPair(msgspec.Struct, frozen=True, kw_only=True):
     grade: int
 
     @property
-    def key(self) -> Pair:
+    def key(self) -> PairKey:
         return self.query_id, self.doc_id
 
 
@@ -129,7 +129,7 @@ def write_samples(dataset: Path, samples: Samples) -> None:
     write_atomic(sample_path(dataset), content + b"\n")
 
 
-def pairs_of(samples: Samples) -> frozenset[Pair]:
+def pairs_of(samples: Samples) -> frozenset[PairKey]:
     return frozenset(pair.key for draw in samples.draws for pair in draw.pairs)
 
 
@@ -176,7 +176,7 @@ def spot_check_report(last_draw: Draw, gold: GoldSet, votes: Iterable[Vote]) -> 
     """The error rate of the labels as they were at the draw."""
     votes_of_pair = by_pair(current_votes(votes))
     now = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
-    found: dict[Pair, int] = {}
+    found: dict[PairKey, int] = {}
     waiting, undecided, own = 0, 0, 0
     for pair in last_draw.pairs:
         checks = [vote for vote in votes_of_pair.get(pair.key, ()) if vote.source == SPOT_CHECK]
@@ -231,7 +231,7 @@ def _vote_in_words(vote: Vote) -> str:
     return f"{vote.judge}{role}: {grade}. {vote.rationale}".rstrip()
 
 
-def _stratum(grade: int, draw: Draw, grade_of: Mapping[Pair, int]) -> Stratum:
+def _stratum(grade: int, draw: Draw, grade_of: Mapping[PairKey, int]) -> Stratum:
     drawn_pairs = [pair for pair in draw.pairs if pair.grade == grade]
     judged = [grade_of[pair.key] for pair in drawn_pairs if pair.key in grade_of]
     wrong = sum(other != grade for other in judged)

@@ -70,7 +70,7 @@ def changed_parts(fingerprint: str, document: Document) -> tuple[str, ...]:
     return tuple(name for name, (then, now) in zip(names, hashes, strict=False) if then != now)
 
 
-def votes_of_labels(gold: GoldSet, book: VoteBook) -> list[Vote]:
+def label_votes_of(gold: GoldSet, book: VoteBook) -> list[Vote]:
     """The labels on which nobody has voted, as votes, so that computing labels anew loses none. A
     label that does not say when it was made is older than every vote."""
     return [

@@ -37,7 +37,7 @@ if TYPE_CHECKING or not VERSION_ONE:
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError, UnexpectedToolError
     from mcp.shared.exceptions import MCPError
 else:
-    from assay.mcp.version_one import (
+    from assay.mcp.sdk_v1 import (
         MCPError,
         MCPServer,
         ResourceError,

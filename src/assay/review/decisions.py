@@ -24,7 +24,7 @@ from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.gold.acts import APPROVE, CORRECT, DISMISS, PUBLISH, REJECT, UNDO, Act, CastVote, new_id
 from assay.gold.log import Log, writing
 from assay.gold.projection import GoldRows, open_rows, row_of, with_line
-from assay.gold.rows import RowChange, comparable_state, content_of, is_rows, text_of
+from assay.gold.rows import RowChange, comparable_state, content_of, has_rows, text_of
 from assay.gold.votes import RULING, WITHDRAWN
 from assay.review.queue import ReviewItem, ReviewState, decisions_on, row_items
 
@@ -176,7 +176,7 @@ def _require_file(path: Path) -> None:
     if not path.exists():
         hint = "Check the path after --gold, or make the set with `assay gold bootstrap`."
         raise InputError("no such gold set", where=str(path), hint=hint)
-    if not is_rows(path):
+    if not has_rows(path):
         hint = "In a set with grades, use `assay serve` or `assay gold adjudicate`."
         raise InputError("only rows of a .jsonl gold set are reviewed", where=str(path), hint=hint)
 
@@ -485,7 +485,7 @@ def accept_suggestion(
         earlier = log.book.votes_to_supersede(decision.by, (item.ref, vote.doc))
         vote = msgspec.structs.replace(vote, supersedes=" ".join(v.id for v in earlier))
         act = _suggestion_act(log, APPROVE, item, decision, vote)
-        if not is_rows(path):
+        if not has_rows(path):
             log.append([*first_acts(log), act])
             return
         rows = GoldRows(log, content_of(path))
@@ -509,7 +509,7 @@ def undo_suggestion(path: Path, items: Sequence[ReviewItem], decision: ReviewDec
     (item,) = items
     with _open_log(path) as log:
         act = _suggestion_undo(log, item, decision)
-        if not is_rows(path):
+        if not has_rows(path):
             log.append([act])
             return
         rows, changes = GoldRows(log, content_of(path)), log.acts[item.act].rows
@@ -529,7 +529,7 @@ def dismiss_suggestions(path: Path, items: Sequence[ReviewItem], decision: Revie
 
 @contextlib.contextmanager
 def _open_log(path: Path) -> Iterator[Log]:
-    if is_rows(path):
+    if has_rows(path):
         _require_file(path)
     with writing(path) as log:
         yield log

@@ -35,7 +35,7 @@ from assay.gold.acts import (
 )
 from assay.gold.log import Log, open_log
 from assay.gold.projection import as_logged, row_of
-from assay.gold.rows import RowAct, RowChange, content_of, is_rows
+from assay.gold.rows import RowAct, RowChange, content_of, has_rows
 from assay.law.queries import row_key
 
 ReviewState = Literal["pending_review", "approved", "rejected", "published"]
@@ -95,7 +95,7 @@ _lock = threading.Lock()
 
 def _find_items(gold: str, dataset: Path, log: Log) -> list[ReviewItem]:
     lines: list[Line] = []
-    if is_rows(dataset):  # a file that is behind its log is shown as it will be written
+    if has_rows(dataset):  # a file that is behind its log is shown as it will be written
         content = content_of(dataset)
         lines, _ = as_logged(log, content, gold_jsonl.lines_of(content, dataset))
     found = [*row_items(gold, dataset, log, lines), *_suggestions(gold, dataset, log, lines)]
@@ -297,7 +297,7 @@ def open_suggestions(log: Log) -> list[Act]:
 
 
 def _queries(dataset: Path, lines: Sequence[Line]) -> Mapping[str, _QueryText]:
-    if is_rows(dataset):
+    if has_rows(dataset):
         rows = gold_jsonl.rows(lines)
         return {row.id: _QueryText(row.query, row.corpus, row.practice_area) for row in rows}
     try:

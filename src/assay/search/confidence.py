@@ -96,7 +96,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     fitted_to: str = ""  # the encoder and the models that it is a calibration of
 
 
-class Pair(msgspec.Struct, frozen=True, kw_only=True):
+class ScoredPair(msgspec.Struct, frozen=True, kw_only=True):
     """The two models: that the collection answers, and that the first hit is right."""
 
     answers: Logistic
@@ -108,9 +108,9 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
     know what a cosine of theirs is worth; and calibrations of the acts that ship with written
     questions, by encoder."""
 
-    dense: Pair
-    words: Pair
-    encoders: dict[str, Pair] = {}
+    dense: ScoredPair
+    words: ScoredPair
+    encoders: dict[str, ScoredPair] = {}
     limits: dict[str, float] = {}  # of `answers` by language: a logit below is refused
     calibrations: dict[str, Calibration] = {}
 

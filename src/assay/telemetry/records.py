@@ -236,7 +236,7 @@ def _search(sent: SentSearch, id: str, where: str) -> SearchLog:
     with _errors_at(where):
         search = SearchLog(
             id=id,
-            at=moment(sent.at) if sent.at else datetime.now(UTC),
+            at=time_of(sent.at) if sent.at else datetime.now(UTC),
             query=sent.query,
             corpus=sent.corpus,
             practice_area=sent.practice_area,
@@ -287,7 +287,7 @@ def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
             relevance_score=score,
             rank=sent.rank,
             by=sent.by,
-            at=moment(sent.at) if sent.at else now,
+            at=time_of(sent.at) if sent.at else now,
         )
         check_names(given)
     return given
@@ -313,7 +313,7 @@ def decision_row(row: Any, where: str, resolve: Callable[[str, str], list[str]] 
         )
 
 
-def moment(text: str) -> datetime:
+def time_of(text: str) -> datetime:
     """A time in ISO 8601. A date alone means the end of that day: a decision of that day follows
     its searches; a time without a zone is UTC."""
     try:
@@ -330,7 +330,7 @@ def moment(text: str) -> datetime:
 
 
 def days_before(now: datetime, days: float) -> datetime:
-    """The moment that many days ago."""
+    """The time that many days ago."""
     try:
         if days >= 0:
             return now - timedelta(days=days)
@@ -362,7 +362,7 @@ def decision_from(
         )
     in_text = resolve(text) if text and resolve is not None else ()
     cited = tuple(dict.fromkeys(doc_id for doc_id in (*cites, *in_text) if doc_id and doc_id != id))
-    return Decision(id=id, at=moment(at), cites=cited, case_id=case_id)
+    return Decision(id=id, at=time_of(at), cites=cited, case_id=case_id)
 
 
 # ── redaction ─────────────────────────────────────────────────────────────────────────────────────

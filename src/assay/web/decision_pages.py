@@ -85,7 +85,7 @@ from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.tune import SweepState, sweep_state, sweep_states
 from assay.workbench.judging.blind import without_rankings
-from assay.workbench.judging.vote_totals import SetStanding, rulings_needed, set_standing
+from assay.workbench.judging.vote_totals import SetProgress, rulings_needed, set_progress
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.service import Service, compute_once, path_of_stored_name, stored_name
 from assay.workbench.scoring.history import (
@@ -240,8 +240,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
     going = [job for job in queue.jobs() if not job.is_over] if queue and is_shown else []
 
     @cache
-    def standing_of(name: str) -> SetStanding:
-        return set_standing(name, service.gold_sets[name])
+    def standing_of(name: str) -> SetProgress:
+        return set_progress(name, service.gold_sets[name])
 
     def runs_now(name: str) -> list[str]:
         return [job.engine for job in going if job.gold == name]
@@ -739,7 +739,7 @@ def _graded_here(request: Request, service: Service, run: RunLine) -> str:
     name = sets.get(run.gold, "") if user_of(request).role != "reader" else ""
     is_judged = name and run.kind == "graded" and user_of(request).name
     return (
-        name if is_judged and set_standing(name, service.gold_sets[name]).approved is None else ""
+        name if is_judged and set_progress(name, service.gold_sets[name]).approved is None else ""
     )
 
 

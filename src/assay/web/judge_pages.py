@@ -55,7 +55,7 @@ from assay.workbench.judging.set_edits import (
     QueryNote,
 )
 from assay.workbench.judging.vote_totals import uncounted
-from assay.workbench.judging.votes_to_labels import MergeOutcome, write_labels
+from assay.workbench.judging.votes_to_labels import MergeOutcome, recompute_labels
 from assay.workbench.project.service import gold_path
 from assay.workbench.scoring.run_queue import engines_again
 
@@ -389,7 +389,7 @@ def withdraw_ruling(request: Request) -> Response:
 def update_labels(request: Request) -> Response:
     """Recompute the labels of a set: for a call, or from a button that needs no script."""
     name = sent_as(request, SetParams).set
-    merged = write_labels(dataset_of(request, name), by=user_of(request).name)
+    merged = recompute_labels(dataset_of(request, name), by=user_of(request).name)
     return json(merged) if is_api(request) else RedirectResponse("/", status_code=303)
 
 

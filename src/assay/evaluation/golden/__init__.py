@@ -33,7 +33,7 @@ def evaluate_golden(
     """Pass or fail for every question. `k` and `min_score` override what the questions state;
     `language` is that of the corpus, and `worst_case` asks for intervals that hold in the worst
     case. When and where it was scored is for the caller to add."""
-    from assay.evaluation.golden.checks import check_questions  # loads law and languages
+    from assay.evaluation.golden.scoring import check_questions  # loads law and languages
 
     outcomes = check_questions(
         gold, answers, locate=locate, k=k, min_score=min_score, language=language

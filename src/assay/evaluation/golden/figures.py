@@ -26,7 +26,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 
 if TYPE_CHECKING:  # the names of figures are known without the reader of citations
-    from assay.evaluation.golden.checks import CheckedHit, Outcome
+    from assay.evaluation.golden.scoring import CheckedHit, Outcome
 
 Rate = tuple[Callable[["Outcome"], bool], Callable[["Outcome"], bool]]
 

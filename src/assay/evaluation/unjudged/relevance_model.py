@@ -1,4 +1,4 @@
-"""Estimate how relevant unjudged hits are, from the judged ones: the one belief about them.
+"""Estimate how relevant unjudged hits are, from the judged ones.
 
 `compare`, gates and `gold next` all use it; docs/statistics.md states it, and says how often it was
 right. It is a Bayesian logistic regression of "relevant" on where a hit stands, which systems
@@ -6,15 +6,15 @@ return it and which of them higher, its query, and how it came to be judged. The
 it honest: what is judged was chosen, mostly because other engines had found it, and says too much
 for the rest. At a rank of which a share s is judged, a judged hit has the contrast -(1 - s) and an
 unjudged one +s, so that both together are the rank as it is; hits that were judged because this
-belief asked for them count with the unjudged. How much worse the unjudged are is in doubt, by more
+model asked for them count with the unjudged. How much worse the unjudged are is in doubt, by more
 for the difference of two systems than the judged hits tell, and each query has its own departures
 from all this. Where somebody listed what is relevant, nothing is judged as not relevant; there an
 unjudged hit counts as a small part of one that is not, which tells what the lists favour.
 
-`fit_belief` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
-MacKay 1992, "The evidence framework applied to classification networks"), so that the uncertainty
-is kept and not only the mean. `relevance_chances` gives the mean probability of each hit.
-`draw_chances` draws probabilities that vary together where hits share a query or a rank.
+`fit_relevance` finds the posterior by Newton's steps and keeps its curvature (Laplace's
+approximation: MacKay 1992, "The evidence framework applied to classification networks"), so that
+the uncertainty is kept and not only the mean. `relevance_chances` gives the mean probability of
+each hit. `draw_chances` draws probabilities that vary together where hits share a query or a rank.
 `plan_judgments` puts the hits in the order in which judging removes most of the uncertainty: the
 linear rule of Gaussian conditioning, applied greedily.
 
@@ -48,7 +48,7 @@ TIE = 1e-9  # values nearer than this share are equal: sums in another order dif
 
 
 @dataclass(frozen=True, kw_only=True)
-class Belief:
+class RelevanceModel:
     """The posterior: coefficients with covariance, each query's own departures with theirs given
     the coefficients, how these depend on the coefficients, and how the grades of relevant hits are
     spread."""
@@ -62,14 +62,14 @@ class Belief:
     shares: Floats
 
 
-def fit_belief(
+def fit_relevance(
     features: Floats,
     query: Integers,
     grade: Integers,
     weight: Floats,
     queries: int,
     top: int,
-) -> Belief:
+) -> RelevanceModel:
     """From hits with a grade and the weight of each, one row each, in the order of COLUMNS; `top`
     is the highest grade."""
     design = _with_intercept(features)
@@ -94,7 +94,7 @@ def fit_belief(
         coefficients = coefficients + step
         own = own + np.einsum("qij,qj->qi", inverse, own_slope) + follows @ step
     counts = np.bincount(np.clip(grade, 0, top), weight, minlength=top + 1)[1:] + 0.5
-    return Belief(
+    return RelevanceModel(
         coefficients=coefficients,
         covariance=np.asarray(np.linalg.inv(whole), np.float64),
         own=own,
@@ -105,7 +105,7 @@ def fit_belief(
     )
 
 
-def relevance_chances(belief: Belief, features: Floats, query: Integers) -> Floats:
+def relevance_chances(belief: RelevanceModel, features: Floats, query: Integers) -> Floats:
     """The mean probability that each hit is relevant."""
     design = _with_intercept(features)
     mine = design[:, QUERY_COLUMNS]
@@ -118,7 +118,11 @@ def relevance_chances(belief: Belief, features: Floats, query: Integers) -> Floa
 
 
 def draw_chances(
-    belief: Belief, features: Floats, query: Integers, samples: int, rng: np.random.Generator
+    belief: RelevanceModel,
+    features: Floats,
+    query: Integers,
+    samples: int,
+    rng: np.random.Generator,
 ) -> Floats:
     """The chance that each hit is relevant, [hits, samples]: a sample draws the coefficients and
     the queries' departures, so that hits that share them are doubted together."""
@@ -135,7 +139,7 @@ def draw_chances(
     return _logistic(log_odds)
 
 
-def draw_grades(belief: Belief, chance: Floats, rng: np.random.Generator) -> Integers:
+def draw_grades(belief: RelevanceModel, chance: Floats, rng: np.random.Generator) -> Integers:
     """A grade for each of these chances."""
     steps = np.concatenate([[0.0], np.cumsum(belief.shares)])[:-1]
     # one uniform number decides both: below the chance it is relevant, and how far below picks the
@@ -147,7 +151,7 @@ def draw_grades(belief: Belief, chance: Floats, rng: np.random.Generator) -> Int
 
 
 def plan_judgments(
-    belief: Belief,
+    belief: RelevanceModel,
     features: Floats,
     query: Integers,
     chance: Floats,
@@ -192,7 +196,7 @@ class _OpenVariance:
 
     def __init__(
         self,
-        belief: Belief,
+        belief: RelevanceModel,
         features: Floats,
         query: Integers,
         chance: Floats,

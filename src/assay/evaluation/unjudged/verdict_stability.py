@@ -49,10 +49,10 @@ from assay.evaluation.unjudged import (
 )
 from assay.evaluation.unjudged.relevance_model import (
     COLUMNS,
-    Belief,
+    RelevanceModel,
     draw_chances,
     draw_grades,
-    fit_belief,
+    fit_relevance,
 )
 
 # a verdict stands where the unjudged turn it with no more than one chance in twenty (decision 18)
@@ -356,7 +356,7 @@ class ImputedGrades:
 
     spots: Integers
     features: Floats
-    belief: Belief
+    belief: RelevanceModel
     drawn: Integers  # [hits, samples]
     unseen: Integers | None  # [queries, samples]: relevant documents that are in no list
     below: Floats  # what is known of such a document, one row a query
@@ -479,7 +479,7 @@ def impute(table: HitTable, samples: int = 400, *, with_unseen: bool = False) ->
     # the values of one list depend on how much is relevant, which what was listed does not tell
     rows = np.vstack([known, spots]) if table.listed and len(table.ranks) == 2 else known
     grades = table.grades[rows[:, 0], rows[:, 1]]
-    belief = fit_belief(
+    belief = fit_relevance(
         features[rows[:, 0], rows[:, 1]],
         rows[:, 0],
         np.maximum(grades, 0),

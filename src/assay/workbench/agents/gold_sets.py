@@ -31,7 +31,7 @@ from assay.workbench.agents.short_answers import (
 )
 from assay.workbench.judging.gold_sets import GoldSummary, gold_list
 from assay.workbench.judging.pool import judged_now
-from assay.workbench.judging.vote_totals import set_standing
+from assay.workbench.judging.vote_totals import set_progress
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review import queue, suggestions
 from assay.workbench.review.item import TOP_GRADE
@@ -205,7 +205,7 @@ def outside_queue(service: Service, gold: str = "") -> OutsideQueue:
     """The work outside the queue for one gold set, or for all."""
     asked = gold_path(service, gold) if gold else None
     standings = [
-        set_standing(name, path)
+        set_progress(name, path)
         for name, path in service.gold_sets.items()
         if asked is None or path == asked
     ]

@@ -293,7 +293,7 @@ def compare_runs(
 ) -> RunComparison:
     """Is one run better than another? The verdict in words comes first. Report it as it is: "open"
     means that there are too few judgments, and "not significant" does not mean "equal"."""
-    found = history.compare_runs(service, run_ids, force=force)
+    found = history.compare_stored(service, run_ids, force=force)
     ships = [may_ship(service, stored_run(service, each)).summarize() for each in run_ids[1:]]
     deciding = [row for row in found.differences if row.measure == found.headline]
     others = [row for row in found.differences if row.measure != found.headline]

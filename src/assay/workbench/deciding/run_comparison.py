@@ -65,7 +65,7 @@ from assay.workbench.deciding.single_judge_risk import (
     second_judge_asked,
 )
 from assay.workbench.judging.session import open_session
-from assay.workbench.judging.vote_totals import PairsByVotes, by_votes
+from assay.workbench.judging.vote_totals import PairsByVotes, split_by_votes
 from assay.workbench.project.service import (
     Service,
     compute_once,
@@ -612,4 +612,4 @@ def left_to_judge(
         path = gold_path(service, name)
     except AssayError:
         return PairsByVotes(left=list(pairs), rulings=[], dealt=[], judged=[])
-    return by_votes(path, pairs, judge)
+    return split_by_votes(path, pairs, judge)

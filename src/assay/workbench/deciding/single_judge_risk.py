@@ -20,8 +20,8 @@ from assay.evaluation.receipts import gold_fingerprint
 from assay.gold.acts import ASK_SECOND
 from assay.gold.log import writing
 from assay.gold.rows import has_log
-from assay.gold.votes import Pair
-from assay.judging.pool import Pool, pool_path, read_pool, with_second_look, write_pool
+from assay.gold.votes import PairKey
+from assay.judging.pool import Pool, pool_path, read_pool, with_one_more_judge, write_pool
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
 from assay.workbench.project.output_files import or_undone
@@ -47,7 +47,7 @@ class SingleJudgeRisk(msgspec.Struct, frozen=True, kw_only=True):
     """The judge on whom a verdict depends, and the documents that this judge alone has judged."""
 
     on: OneJudge
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairKey, ...]
 
 
 def with_single_judge_risk(
@@ -92,7 +92,7 @@ def find_single_judge_risk(
 def _find_risk(
     runs: Sequence[GradedResults],
     session: JudgingSession,
-    alone: dict[str, frozenset[Pair]],
+    alone: dict[str, frozenset[PairKey]],
     decide: Decide,
 ) -> SingleJudgeRisk | None:
     print_now = gold_fingerprint(session.gold)
@@ -121,7 +121,7 @@ def _find_risk(
     return None
 
 
-def _gold_without(gold: GoldSet, pairs: Collection[Pair]) -> GoldSet:
+def _gold_without(gold: GoldSet, pairs: Collection[PairKey]) -> GoldSet:
     labelled = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
     stays = pl.Series([pair not in pairs for pair in labelled], dtype=pl.Boolean)
     return replace(gold, judgments=gold.judgments.filter(stays))
@@ -151,7 +151,7 @@ def _score_again(results: GradedResults, gold: GoldSet) -> GradedResults:
 # ── a second judge ────────────────────────────────────────────────────────────────────────────────
 
 
-def second_judge_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
+def second_judge_asked(dataset: Path, pairs: Collection[PairKey]) -> bool:
     """Whether somebody else is asked for these already."""
     try:
         asked = open_session(dataset).asked_twice
@@ -160,11 +160,13 @@ def second_judge_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
     return bool(pairs) and all(pair in asked for pair in pairs)
 
 
-def ask_second_judge(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
+def ask_second_judge(
+    service: Service, dataset: Path, pairs: Collection[PairKey], *, by: str
+) -> int:
     """Ask one more judge for these documents; how many that are."""
     with writing(dataset) as log:
         pool = read_pool(dataset) or Pool()
-        asked = with_second_look(pool, pairs)
+        asked = with_one_more_judge(pool, pairs)
         before = {pair.key: pair for pair in pool.pairs}
         new = sum(before.get(pair.key) != pair for pair in asked.pairs)
         if new:

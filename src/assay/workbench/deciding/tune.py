@@ -34,7 +34,7 @@ from assay.corpus.lookup import is_corpus
 from assay.engines.calling import ask_all
 from assay.engines.engine_table import EngineConfig
 from assay.engines.python import as_engine, error_text
-from assay.engines.running import searched
+from assay.engines.running import corpus_of
 from assay.engines.sweep import Sweep, ask_settings
 from assay.evaluation import tuning
 from assay.evaluation.graded import default_measures, evaluate, graded_results
@@ -123,7 +123,7 @@ class TuneSet:
     def depth(self) -> int:
         """How many hits of a query count."""
         if self.gold.is_golden:
-            from assay.evaluation.golden.checks import DEFAULT_K
+            from assay.evaluation.golden.scoring import DEFAULT_K
 
             return max(query.k or DEFAULT_K for query in self.gold.queries)
         return parse_measure(self.measure).cutoff or 0
@@ -438,7 +438,7 @@ def _tune_set(
     stated = table.measure or (settings.primary if settings is not None else "")
     measure = _deciding_measure(judged, stated, lambda gold: measures_of_set(gold, path))
     places: Mapping[str, KnownDocument] = {}
-    if judged.is_golden and (corpus := searched(engine)):
+    if judged.is_golden and (corpus := corpus_of(engine)):
         from assay.workbench.scoring.golden import places_in
 
         places = places_in(corpus)
@@ -520,7 +520,7 @@ def _fingerprint(engine: EngineConfig) -> str:
 
 def _ask_fused(table: TuneTable) -> Ask:
     """Fuse the saved runs: a parameter with the name of a run is its weight."""
-    from assay.evaluation.golden.checks import results_of
+    from assay.evaluation.golden.scoring import results_of
 
     runs = [formats.read_run(Path(path)) for path in table.fuse]
     names = [Path(path).stem for path in table.fuse]

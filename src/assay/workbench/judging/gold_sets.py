@@ -26,8 +26,8 @@ from assay.core.types import (
 from assay.core.types import machine_note_of as machine_note_of
 from assay.corpus.letters import only_asks
 from assay.corpus.lookup import cited_numbers, documents, is_corpus, require_corpus
-from assay.engines.running import searched
-from assay.evaluation.golden.expectations import check_expectations
+from assay.engines.running import corpus_of
+from assay.evaluation.golden.set_checks import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.ballots import same_text
 from assay.formats.gold_jsonl import Approval
@@ -108,7 +108,7 @@ def _configured() -> dict[str, Path]:
     known: dict[str, Path] = {}
     for engine in read_config(path).engines.values():
         for name, part in engine.routes.items():
-            if (corpus := searched(part)) is None:
+            if (corpus := corpus_of(part)) is None:
                 continue
             if known.setdefault(name, corpus) != corpus:
                 raise InputError(
@@ -148,20 +148,20 @@ def validate_gold(
     rules = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     given = split_corpora(corpora) | ({ALL_ROWS: corpus} if corpus is not None else {})
-    searched = corpora_of(gold, given)
-    read = {place: documents(place) for place in dict.fromkeys(searched.values())}
+    corpus_paths = corpora_of(gold, given)
+    read = {place: documents(place) for place in dict.fromkeys(corpus_paths.values())}
     known_of = {place: _known_of_corpus(place, known, gold, votes) for place, known in read.items()}
     own = None
-    if set(searched) - {ALL_ROWS}:
+    if set(corpus_paths) - {ALL_ROWS}:
         own = {
             query.id: known_of[place]
             for query in gold.queries
-            if (place := searched.get(query.corpus, searched.get(ALL_ROWS))) is not None
+            if (place := corpus_paths.get(query.corpus, corpus_paths.get(ALL_ROWS))) is not None
         }
     findings = validate(gold, rules, _known_of_corpora(list(known_of.values())), votes, own)
     if is_answer_set(dataset):  # several answers to one question are no slip
         findings = [one for one in findings if one.code != "repeated-text"]
-    findings += unchecked_rows(gold, searched)
+    findings += unchecked_rows(gold, corpus_paths)
     if any(query.checks for query in gold.queries):
         every = [document for known in read.values() for document in known]
         places = [known_document(document) for document in every] if read else None

@@ -25,7 +25,7 @@ from assay.core.files import os_message
 from assay.core.types import Document, Vote
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus.lookup import corpus_named
-from assay.gold.votes import RULING, SPOT_CHECK, Pair, book_of, current_votes, not_before
+from assay.gold.votes import RULING, SPOT_CHECK, PairKey, book_of, current_votes, not_before
 from assay.judging import machine, rubrics
 from assay.judging.labels import read_policy
 from assay.judging.machine import (
@@ -47,7 +47,7 @@ from assay.judging.machine import (
     chat_with_retries,
 )
 from assay.judging.pool import pool_path, read_pool, texts_of
-from assay.judging.votes import document_fingerprint, read_votes, votes_of_labels
+from assay.judging.votes import document_fingerprint, label_votes_of, read_votes
 from assay.search.document_questions import MAX_QUESTION_CHARACTERS, Written, read_written, shipped
 from assay.workbench.judging import votes_to_labels
 from assay.workbench.project.config import CONFIG_NAME, read_config
@@ -175,7 +175,7 @@ def plan_judging(
     rubric = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     _refuse_person(judge, votes)
-    all_votes = [*votes_of_labels(gold, book_of(votes)), *votes]
+    all_votes = [*label_votes_of(gold, book_of(votes)), *votes]
     pairs, searched = _asked_pairs(dataset, all_votes if judged else None)
     known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
     found = texts_of(known, dataset, corpus or searched) if known else {}
@@ -190,7 +190,7 @@ def plan_judging(
     queries = {query.id: query for query in gold.queries}
     folder = machine.cache_folder()
 
-    def item(pair: Pair) -> PairToAsk:
+    def item(pair: PairKey) -> PairToAsk:
         query, document = queries[pair[0]], found[pair[1]]
         request = machine.judging_request(rubric, query, document, most=settings.max_characters)
         kept = machine.find_cached(folder, settings, request)
@@ -250,7 +250,7 @@ def _refuse_person(judge: str, votes: Iterable[Vote]) -> None:
         )
 
 
-def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pair], str]:
+def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[PairKey], str]:
     """The pairs in question, and the corpus that the pool is from."""
     pool = read_pool(dataset)
     searched = pool.corpus if pool else ""
@@ -266,7 +266,7 @@ def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pai
     return [pair.key for pair in pool.pairs], searched
 
 
-def _own_votes(judge: str, votes: Iterable[Vote]) -> dict[Pair, Vote]:
+def _own_votes(judge: str, votes: Iterable[Vote]) -> dict[PairKey, Vote]:
     return {
         (vote.query_id, vote.doc_id): vote
         for vote in current_votes(votes)
@@ -306,7 +306,7 @@ def judge_pairs(
         finally:
             append_receipt(plan.dataset, run.ended(name))
     if run.votes and "machine" in read_policy(plan.dataset).counts:
-        run.changed_labels = len(votes_to_labels.write_labels(plan.dataset).changed)
+        run.changed_labels = len(votes_to_labels.recompute_labels(plan.dataset).changed)
     return run.judged()
 
 

@@ -24,7 +24,7 @@ from assay.judging.next import Decision, next_to_judge
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
 from assay.workbench.deciding.compare import names_of_systems
-from assay.workbench.judging.vote_totals import by_votes, dataset_of
+from assay.workbench.judging.vote_totals import dataset_of, split_by_votes
 
 
 def next_pairs(
@@ -72,8 +72,8 @@ def without_voted(decision: Decision, dataset: Path | None) -> Decision:
     ruling apart."""
     if dataset is None:
         return decision
-    found = by_votes(dataset, decision.pairs)
-    first = by_votes(dataset, decision.pairs[: decision.needed]).left
+    found = split_by_votes(dataset, decision.pairs)
+    first = split_by_votes(dataset, decision.pairs[: decision.needed]).left
     return msgspec.structs.replace(
         decision,
         pairs=found.left,

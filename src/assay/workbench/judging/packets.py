@@ -28,7 +28,7 @@ from assay.formats.ballots import (
     Ballot,
     Ballots,
     BlankBallot,
-    GradeChoice,
+    GradeOption,
     Guide,
     Task,
     read_ballots,
@@ -37,16 +37,16 @@ from assay.formats.ballots import (
 )
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.rows import log_path
-from assay.gold.votes import SPOT_CHECK, Pair, by_pair, current_votes, role_of
+from assay.gold.votes import SPOT_CHECK, PairKey, by_pair, current_votes, role_of
 from assay.judging import rubrics
 from assay.judging.labels import policy_path, read_policy
-from assay.judging.packets import Packet, PacketRow, as_csv, as_jsonl, left_to_judge, make_packet
+from assay.judging.packets import Packet, PacketRow, as_csv, as_jsonl, make_packet, packet_pairs
 from assay.judging.pool import (
     PEOPLE_ONLY,
     Pool,
     PooledPair,
     corpus_texts,
-    pairs_to_judge,
+    pairs_left,
     pool_path,
     pooled_corpus,
     read_pool,
@@ -107,7 +107,7 @@ def write_packet(
     rubric = rubrics.of_set(gold, dataset)
     votes = read_votes(dataset)
     counts = read_policy(dataset).counts
-    waiting = left_to_judge(pool, gold, votes, counts, judge.strip())
+    waiting = packet_pairs(pool, gold, votes, counts, judge.strip())
     pairs, notes = _pairs_of_queries(gold, waiting, queries, dataset)
     chosen = pairs if limit is None else pairs[:limit]
     name = corpus or pool.corpus
@@ -120,7 +120,7 @@ def write_packet(
     )
     if chosen:
         notes += _corpus_change_note(pool, name)
-    elif not judge and (rest := left_to_judge(pool, gold, votes, PEOPLE_ONLY)):
+    elif not judge and (rest := packet_pairs(pool, gold, votes, PEOPLE_ONLY)):
         judged = f"{counted(len(rest), 'pair')} judged by machines alone"
         notes.append(f"{judged}: --judge NAME gives them to a person")
     content = render(packet, language) if chosen else b""
@@ -268,7 +268,7 @@ def export_pairs(
 
 def _pairs_to_export(
     dataset: Path, gold: GoldSet, votes: Sequence[Vote], *, judge: str, with_judged: bool
-) -> list[Pair]:
+) -> list[PairKey]:
     """The pairs in the order of the queries, then of the pool, which reveals nothing."""
     pool = read_pool(dataset)
     if judge and (pool is None or judge not in pool.judges):
@@ -280,7 +280,7 @@ def _pairs_to_export(
     if pool is not None and not with_judged:
         pairs = [
             pair.key
-            for pair in pairs_to_judge(pool, gold, votes, read_policy(dataset).counts)
+            for pair in pairs_left(pool, gold, votes, read_policy(dataset).counts)
             if not judge or judge in pair.judges
         ]
     else:
@@ -296,9 +296,9 @@ def _pairs_to_export(
 
 def _tasks(
     gold: GoldSet,
-    pairs: Sequence[Pair],
+    pairs: Sequence[PairKey],
     documents: Mapping[str, Document],
-    votes: Mapping[Pair, Sequence[Vote]],
+    votes: Mapping[PairKey, Sequence[Vote]],
 ) -> list[Task]:
     queries = {query.id: query for query in gold.queries}
     labels = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
@@ -328,7 +328,7 @@ def _guide(dataset: Path, gold: GoldSet) -> Guide:
         version=rubrics.version(rubric),
         markdown=rubrics.as_markdown(rubric),
         grades=tuple(
-            GradeChoice(value=grade.value, label=grade.label, definition=grade.definition)
+            GradeOption(value=grade.value, label=grade.label, definition=grade.definition)
             for grade in grades
         ),
     )
@@ -377,7 +377,7 @@ def _write(dataset: Path, gold: GoldSet, draw: Draw, output: Path, corpus: Path 
     write_blank(output, rows, name=dataset.stem)
 
 
-def sampled_pairs(dataset: Path) -> frozenset[Pair]:
+def sampled_pairs(dataset: Path) -> frozenset[PairKey]:
     """The pairs of all draws; an error if none was drawn."""
     samples = read_samples(dataset)
     if not samples.draws:

@@ -19,7 +19,7 @@ from assay.core.types import Document, Query, Topic, Vote
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.gold.votes import WITHDRAWN, not_before
 from assay.judging.packets import PacketRow, packet_row
-from assay.judging.pool import PooledPair, is_answer_set, read_pool, with_second_judges, write_pool
+from assay.judging.pool import PooledPair, after_unsure, is_answer_set, read_pool, write_pool
 from assay.judging.rubrics import Rubric as Rubric
 from assay.judging.rubrics import translated
 from assay.judging.votes import EXPECTED_REASON, document_fingerprint, is_reason, refuse_long
@@ -550,5 +550,5 @@ def _ask_another(session: JudgingSession, vote: Vote) -> None:
         votes = session.votes.current_votes_by_judges((vote.query_id, vote.doc_id))
     with lock_gold_set(session.dataset):
         pool = read_pool(session.dataset)
-        if pool is not None and (asked := with_second_judges(pool, votes)) != pool:
+        if pool is not None and (asked := after_unsure(pool, votes)) != pool:
             write_pool(session.dataset, asked)

@@ -23,22 +23,22 @@ from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
 from assay.corpus.lookup import FileIds, corpus_named, documents, is_corpus, require_corpus
 from assay.engines.engine_table import EngineConfig
-from assay.engines.running import BASELINES, ask_engine, searched
+from assay.engines.running import BASELINES, ask_engine, corpus_of
 from assay.formats.gold_jsonl import lock_gold_set
 from assay.formats.spreadsheet import guarded_row
-from assay.gold.votes import Pair
+from assay.gold.votes import PairKey
 from assay.judging.labels import read_policy
 from assay.judging.pool import (
     PEOPLE_ONLY,
     Pool,
     PooledPair,
+    after_unsure,
     judged_pairs,
-    pairs_to_judge,
+    pairs_left,
     pool_path,
     read_pool,
     with_judges,
     with_pairs,
-    with_second_judges,
     write_pool,
 )
 from assay.judging.votes import read_votes
@@ -290,7 +290,7 @@ def _corpus_searched(request: PoolRequest, systems: Sequence[_System]) -> Path |
     """The corpus given, or the one that all engines search."""
     if request.corpus is not None:
         return request.corpus
-    every = {searched(each.choice) for each in systems if each.choice is not None} - {None}
+    every = {corpus_of(each.choice) for each in systems if each.choice is not None} - {None}
     return every.pop() if len(every) == 1 else None
 
 
@@ -310,9 +310,9 @@ def _fingerprint(corpus: Path | None) -> str:
 
 def _found_pairs(
     tops: Sequence[tuple[str, Top]], known: Container[str] | None, say: Say
-) -> dict[Pair, PooledPair]:
+) -> dict[PairKey, PooledPair]:
     """Every pair once. A document that is not in the corpus cannot be read, nor judged."""
-    found: dict[Pair, PooledPair] = {}
+    found: dict[PairKey, PooledPair] = {}
     for name, top in tops:
         strange = list[str]()
         for query_id, doc_ids in top.items():
@@ -376,7 +376,7 @@ def _without_unknown(pool: Pool, known: Container[str], dataset: Path, say: Say)
 
 
 def _write_pooled(
-    request: PoolRequest, gold: GoldSet, pooled_pairs: Mapping[Pair, PooledPair], described: Pool
+    request: PoolRequest, gold: GoldSet, pooled_pairs: Mapping[PairKey, PooledPair], described: Pool
 ) -> PoolOutcome:
     """Add what is new and unjudged, deal what is nobody's, write, and say what waits."""
     votes = read_votes(request.dataset)
@@ -391,8 +391,8 @@ def _write_pooled(
         pool.keys - judged,
         same_share=before is None or before.overlap == pool.overlap,
     )
-    pool = with_second_judges(pool, votes)
-    left = pairs_to_judge(pool, gold, votes, counts)
+    pool = after_unsure(pool, votes)
+    left = pairs_left(pool, gold, votes, counts)
     write_pool(request.dataset, pool)
     if request.output is not None:
         write_pairs(left, gold, request.output)
@@ -412,7 +412,7 @@ def _write_pooled(
     )
 
 
-def judged_now(dataset: Path, gold: GoldSet) -> set[Pair]:
+def judged_now(dataset: Path, gold: GoldSet) -> set[PairKey]:
     """The pairs with a label, or with a vote that the policy counts."""
     votes = read_votes(dataset)
     return judged_pairs(gold, votes, read_policy(dataset).counts)

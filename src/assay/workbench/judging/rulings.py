@@ -19,6 +19,7 @@ from assay.gold.acts import ActId as ActId
 from assay.gold.acts import new_id
 from assay.gold.log import open_log
 from assay.gold.votes import RULING, WITHDRAWN, not_before
+from assay.judging.incoming_votes import MergeDefaults, merge_ballots
 from assay.judging.labels import Dispute as Dispute
 from assay.judging.labels import (
     Label,
@@ -30,16 +31,15 @@ from assay.judging.labels import (
     opinion_line,
 )
 from assay.judging.pool import corpus_texts, stale_votes
-from assay.judging.received import MergeDefaults, merge_ballots
 from assay.workbench.judging.session import JudgingSession, open_session
 from assay.workbench.judging.vote_totals import vote_totals
 from assay.workbench.judging.votes_to_labels import (
     asked_pairs,
+    commit_votes,
     judge_kind,
     open_voted_set,
     read_voted_set,
     require_signed,
-    write_votes_and_labels,
 )
 
 
@@ -206,7 +206,7 @@ def withdraw_ruling(
             supersedes=" ".join(vote.id for vote in held),
             source=WITHDRAWN,
         )
-        labelled = write_votes_and_labels(voted, [withdrawal], by=by)
+        labelled = commit_votes(voted, [withdrawal], by=by)
     return RulingOutcome(
         gold=str(dataset),
         ruled=0,
@@ -263,7 +263,7 @@ def _rule_all(
         # a ruling is on a pair of the pool, or on one that somebody has voted on
         limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
         merged_votes = merge_ballots([ballots], limits, defaults, partial=partial)
-        labelled = write_votes_and_labels(voted, merged_votes.new, by=by)
+        labelled = commit_votes(voted, merged_votes.new, by=by)
     ruled = {(vote.query_id, vote.doc_id) for vote in merged_votes.new}
     return RulingOutcome(
         gold=str(dataset),

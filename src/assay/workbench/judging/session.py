@@ -25,13 +25,13 @@ from assay.evaluation.receipts import gold_fingerprint
 from assay.formats.ballots import Ballot
 from assay.gold.acts import new_id
 from assay.gold.log import Log, open_log, writing
-from assay.gold.votes import WITHDRAWN, Pair, VoteBook, time_of
+from assay.gold.votes import WITHDRAWN, PairKey, VoteBook, time_of
 from assay.judging import rubrics
+from assay.judging.incoming_votes import VoteLimits, limits_of_set, refuse_unfit_vote
 from assay.judging.labels import Policy, policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
-from assay.judging.received import VoteLimits, limits_of_set, refuse_unfit_vote
 from assay.judging.rubrics import Rubric
-from assay.judging.votes import votes_of_labels
+from assay.judging.votes import label_votes_of
 
 
 class JudgeCount(NamedTuple):
@@ -44,7 +44,7 @@ class JudgeCount(NamedTuple):
 @dataclass(kw_only=True)
 class JudgingSession:
     """A gold set with its rubric, pool, policy and log. `asked` has the pairs of the pool by query;
-    `labels_as_votes` are labels that must become votes in the log before the first vote."""
+    `label_votes` are labels that must become votes in the log before the first vote."""
 
     dataset: Path
     gold: GoldSet
@@ -53,7 +53,7 @@ class JudgingSession:
     limits: VoteLimits
     policy: Policy
     asked: dict[str, list[PooledPair]]
-    labels_as_votes: list[Vote]
+    label_votes: list[Vote]
     log: Log
     files: tuple[Path, ...]
     stamps: tuple[Stamp | None, ...]  # of the files and of those that name people
@@ -69,7 +69,7 @@ class JudgingSession:
         return rubrics.version(self.rubric)
 
     @property
-    def labelled(self) -> Set[Pair]:
+    def labelled(self) -> Set[PairKey]:
         return self.limits.judged
 
     @cached_property
@@ -82,7 +82,7 @@ class JudgingSession:
         return is_rtl(self.gold)
 
     @cached_property
-    def asked_twice(self) -> frozenset[Pair]:
+    def asked_twice(self) -> frozenset[PairKey]:
         """The pairs that more than one judge is asked for."""
         pairs = self.pool.pairs if self.pool is not None else ()
         return frozenset(pair.key for pair in pairs if max(pair.wanted, len(pair.judges)) > 1)
@@ -182,7 +182,7 @@ def _read_session(dataset: Path) -> JudgingSession:
         limits=limits_under(rubric, gold, ()),
         policy=read_policy(dataset),
         asked=asked,
-        labels_as_votes=[] if gold.from_logs else votes_of_labels(gold, log.book),
+        label_votes=[] if gold.from_logs else label_votes_of(gold, log.book),
         log=log,
         files=files,
         stamps=stamps,
@@ -251,7 +251,7 @@ def write_vote(
         saved = msgspec.structs.replace(vote, supersedes=replaced)
         # another process may have written the first votes since this session was opened
         votes = [
-            *(earlier for earlier in session.labels_as_votes if earlier.id not in log.book.ids),
+            *(earlier for earlier in session.label_votes if earlier.id not in log.book.ids),
             saved,
         ]
         if is_late:  # the judge has voted again since: the late vote is kept, and does not hold
@@ -260,7 +260,7 @@ def write_vote(
             )
             votes.append(withdrawal)
         log.append([log.act_of(earlier) for earlier in votes])
-        session.labels_as_votes = []
+        session.label_votes = []
     return saved, False
 
 
@@ -269,7 +269,7 @@ def _last_votes(session: JudgingSession, vote: Vote) -> list[Vote]:
     pair = (vote.query_id, vote.doc_id)
     first = (
         label_vote
-        for label_vote in session.labels_as_votes
+        for label_vote in session.label_votes
         if (label_vote.query_id, label_vote.doc_id) == pair
     )
     label_votes = [label_vote for label_vote in first if label_vote.judge == vote.judge]

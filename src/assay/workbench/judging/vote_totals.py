@@ -20,8 +20,7 @@ import numpy as np
 
 from assay import formats
 from assay.core.errors import AssayError, InputError
-from assay.core.results import Pair as RankedPair
-from assay.core.results import Results
+from assay.core.results import Pair, Results
 from assay.core.types import GoldSet, Vote, approval_status
 from assay.evaluation import concordance
 from assay.evaluation.receipts import gold_fingerprint
@@ -29,7 +28,7 @@ from assay.gold.people import IMPORTED
 from assay.gold.votes import (
     EDITED,
     RULING,
-    Pair,
+    PairKey,
     VoteBook,
     VoteInMemory,
     by_pair,
@@ -37,7 +36,7 @@ from assay.gold.votes import (
     role_of,
 )
 from assay.judging.labels import Policy, grade_given, is_disputed, label_of, read_policy
-from assay.judging.pool import Pool, PooledPair, read_pool, still_wanted
+from assay.judging.pool import JudgePair, Pool, PooledPair, read_pool, still_wanted
 from assay.judging.votes import read_votes
 from assay.workbench.judging.session import JudgingSession, is_rtl, open_session
 
@@ -56,9 +55,6 @@ def linear_kappa(tables: Iterable[Mapping[tuple[int, int], int]]) -> float | Non
             counts[number][two] = times
     value = float(concordance.kappa(counts, 1)) if met else float("nan")
     return value if np.isfinite(value) else None
-
-
-JudgePair = tuple[str, str]
 
 
 class PeopleAgreement:
@@ -114,10 +110,10 @@ class UncheckedVotes:
     another judge's spot check is a check."""
 
     def __init__(self) -> None:
-        self._alone: dict[str, set[Pair]] = {}
+        self._alone: dict[str, set[PairKey]] = {}
         self._shared: dict[str, Counter[tuple[int, int]]] = {}
 
-    def count(self, pair: Pair, votes: Iterable[Vote | VoteInMemory], by: int = 1) -> None:
+    def count(self, pair: PairKey, votes: Iterable[Vote | VoteInMemory], by: int = 1) -> None:
         """Count what holds of a pair, or with `by` -1 no longer does."""
         graded = [
             (vote.judge, vote.grade, vote.source)
@@ -136,7 +132,7 @@ class UncheckedVotes:
                 if judge != other:
                     self._shared.setdefault(judge, Counter())[grade, others] += by
 
-    def by_judge(self) -> dict[str, frozenset[Pair]]:
+    def by_judge(self) -> dict[str, frozenset[PairKey]]:
         return {
             judge: frozenset(pairs)
             for judge, pairs in self._alone.items()
@@ -163,18 +159,18 @@ class VoteTotals:
     def __init__(self, policy: Policy, generation: int = 0) -> None:
         self.policy, self.generation = policy, generation
         self.session: JudgingSession | None = None  # whose gold file and pool were compared
-        self.disputed: set[Pair] = set()
-        self.uncounted: set[Pair] = set()
-        self.wanted: set[Pair] = set()
+        self.disputed: set[PairKey] = set()
+        self.uncounted: set[PairKey] = set()
+        self.wanted: set[PairKey] = set()
         self.unchecked = UncheckedVotes()
         self.people = PeopleAgreement()
-        self._votes: dict[Pair, Sequence[Vote | VoteInMemory]] = {}
-        self._grades: dict[Pair, int | None] = {}  # what the labels will be
-        self._labels: dict[Pair, int] = {}  # what they are in the gold file
+        self._votes: dict[PairKey, Sequence[Vote | VoteInMemory]] = {}
+        self._grades: dict[PairKey, int | None] = {}  # what the labels will be
+        self._labels: dict[PairKey, int] = {}  # what they are in the gold file
         self._queries: frozenset[str] = frozenset()
-        self._pooled: dict[Pair, PooledPair] = {}
+        self._pooled: dict[PairKey, PooledPair] = {}
 
-    def update(self, pair: Pair, votes: Sequence[Vote | VoteInMemory]) -> None:
+    def update(self, pair: PairKey, votes: Sequence[Vote | VoteInMemory]) -> None:
         """Replace the votes that hold on a pair."""
         label = label_of(pair, cast("Sequence[Vote]", votes), self.policy)
         for counted, by in ((self._votes.get(pair, ()), -1), (votes, 1)):
@@ -194,7 +190,7 @@ class VoteTotals:
         for pair in {**self._grades, **self._pooled}:
             self._compare_pair(pair)
 
-    def _compare_pair(self, pair: Pair) -> None:
+    def _compare_pair(self, pair: PairKey) -> None:
         counts = pair[0] in self._queries and pair in self._grades
         differs = counts and self._grades[pair] != self._labels.get(pair)
         _set_member(self.uncounted, pair, differs)
@@ -202,13 +198,13 @@ class VoteTotals:
         is_wanted = pooled is not None and still_wanted(pooled, votes, pair in self._labels)
         _set_member(self.wanted, pair, bool(is_wanted))
 
-    def is_judged(self, pair: Pair) -> bool:
+    def is_judged(self, pair: PairKey) -> bool:
         """Whether the pair has a grade that counts, in the votes or in the gold file."""
         counts, votes = self.policy.counts, self._votes.get(pair, ())
         voted = any(vote.grade is not None and vote.kind in counts for vote in votes)
         return voted or pair in self._labels
 
-    def is_dealt(self, pair: Pair, judge: str) -> bool:
+    def is_dealt(self, pair: PairKey, judge: str) -> bool:
         """Whether the pair waits for a judge to whom it is dealt, and who is not this one."""
         pooled = self._pooled.get(pair)
         if pooled is None or pair not in self.wanted:
@@ -216,12 +212,12 @@ class VoteTotals:
         waiting = still_wanted(pooled, cast("Sequence[Vote]", self._votes.get(pair, ())), False)
         return waiting is not None and bool(waiting.judges) and judge not in waiting.judges
 
-    def disputes(self) -> list[Pair]:
+    def disputes(self) -> list[PairKey]:
         """The pairs that need a ruling; votes on queries that left the set do not count."""
         return [pair for pair in self.disputed if pair[0] in self._queries]
 
 
-def _set_member(pairs: set[Pair], pair: Pair, is_member: bool) -> None:
+def _set_member(pairs: set[PairKey], pair: PairKey, is_member: bool) -> None:
     pairs.add(pair) if is_member else pairs.discard(pair)
 
 
@@ -250,7 +246,9 @@ def vote_totals(session: JudgingSession) -> Iterator[VoteTotals]:
         yield totals
 
 
-def _votes_for_label(votes: VoteBook, pair: Pair, policy: Policy) -> Sequence[Vote | VoteInMemory]:
+def _votes_for_label(
+    votes: VoteBook, pair: PairKey, policy: Policy
+) -> Sequence[Vote | VoteInMemory]:
     """The votes, with as much of them as the policy needs: times are read only for rulings, spot
     checks and policies that take the latest vote."""
     heads = votes.votes_in_memory(pair)
@@ -278,13 +276,13 @@ class PairsByVotes:
     need a ruling and not another vote, those `dealt` to a judge who has not voted yet, and those
     that have been `judged` since."""
 
-    left: list[RankedPair]
-    rulings: list[RankedPair]
-    dealt: list[RankedPair]
-    judged: list[RankedPair]
+    left: list[Pair]
+    rulings: list[Pair]
+    dealt: list[Pair]
+    judged: list[Pair]
 
 
-def by_votes(dataset: Path, pairs: Sequence[RankedPair], judge: str = "") -> PairsByVotes:
+def split_by_votes(dataset: Path, pairs: Sequence[Pair], judge: str = "") -> PairsByVotes:
     """The pairs by what their votes ask for. A pair that is dealt to somebody is being judged,
     except for the `judge` who asks. All are left where the set cannot be opened for judging."""
     found = PairsByVotes(left=[], rulings=[], dealt=[], judged=[])
@@ -326,7 +324,7 @@ def dataset_of(results: Results) -> Path | None:
 # ── the standing of a set ─────────────────────────────────────────────────────────────────────────
 
 
-class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
+class SetProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a gold set has come. `approved` is None if the set has no rows to approve, `kappa` if
     no two people graded the same document. `to_judge` counts pairs of the pool that still need a
     judge, `disputes` pairs that need a ruling."""
@@ -351,15 +349,15 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def set_standing(name: str, path: Path) -> SetStanding:
+def set_progress(name: str, path: Path) -> SetProgress:
     """The standing of a gold set, under the name that people use."""
     try:
         return msgspec.structs.replace(_read_standing(path), name=name)
     except (AssayError, OSError) as error:
-        return SetStanding(name=name, path=str(path), error=str(error))
+        return SetProgress(name=name, path=str(path), error=str(error))
 
 
-def _read_standing(path: Path) -> SetStanding:
+def _read_standing(path: Path) -> SetProgress:
     try:
         session = open_session(path)
     except InputError:  # its rubric is missing: nobody can judge it, but it can be shown
@@ -375,10 +373,10 @@ def _read_standing(path: Path) -> SetStanding:
 
 def _standing(
     path: Path, gold: GoldSet, fingerprint: str, totals: VoteTotals, is_rtl: bool
-) -> SetStanding:
+) -> SetProgress:
     approved = gold.approved_rows if gold.from_logs else None
     total = len(gold.queries)
-    return SetStanding(
+    return SetProgress(
         name=gold.name,
         path=str(path),
         queries=total,

@@ -1,6 +1,6 @@
 """From votes to labels: votes go into the log of a set, and its labels are computed from them.
 
-`open_voted_set` reads a set with its votes under the lock. `write_votes_and_labels` writes the log,
+`open_voted_set` reads a set with its votes under the lock. `commit_votes` writes the log,
 then the gold file; after a crash in between, the next command that writes completes the file."""
 
 from __future__ import annotations
@@ -24,8 +24,15 @@ from assay.gold.log import Log, open_log, writing
 from assay.gold.people import BY_HAND
 from assay.gold.projection import compare_with_log, edits_sentence, replace_gold_file
 from assay.gold.rows import RowChange, content_of, digest_of, label_digest, labels_in, log_path
-from assay.gold.votes import EDITED, RULING, SPOT_CHECK, Pair
+from assay.gold.votes import EDITED, RULING, SPOT_CHECK, PairKey
 from assay.judging import rubrics
+from assay.judging.incoming_votes import (
+    MergeDefaults,
+    MergedVotes,
+    VoteLimits,
+    limits_of_set,
+    merge_ballots,
+)
 from assay.judging.labels import (
     LabelChange,
     LabelledSet,
@@ -38,22 +45,15 @@ from assay.judging.labels import (
     write_policy,
 )
 from assay.judging.pool import CorpusTexts, Pool, corpus_texts, read_pool, stale_votes
-from assay.judging.received import (
-    MergeDefaults,
-    MergedVotes,
-    VoteLimits,
-    limits_of_set,
-    merge_ballots,
-)
 from assay.judging.spot_checks import Draw, read_samples
-from assay.judging.votes import votes_of_labels
+from assay.judging.votes import label_votes_of
 from assay.workbench.judging.session import limits_under
 from assay.workbench.judging.vote_totals import uncounted
 
 
 @dataclass(frozen=True, kw_only=True)
 class VotedSet:
-    """A graded set with its votes. `labels_as_votes` are among them and must be in the log before
+    """A graded set with its votes. `label_votes` are among them and must be in the log before
     new votes: labels that nobody has voted on, and labels that were edited by hand."""
 
     dataset: Path
@@ -61,7 +61,7 @@ class VotedSet:
     content: bytes
     log: Log
     votes: list[Vote]
-    labels_as_votes: list[Vote]
+    label_votes: list[Vote]
     edited: list[RowChange]
     policy: Policy
     limits: VoteLimits
@@ -88,7 +88,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
     votes = log.votes()
     if not votes and gold.labelling is not None and gold.judgments.height:
         raise _votes_are_gone(dataset, gold.labelling)
-    first = [] if gold.from_logs else votes_of_labels(gold, log.book)
+    first = [] if gold.from_logs else label_votes_of(gold, log.book)
     new = {(vote.query_id, vote.doc_id) for vote in first}
     found = [] if gold.from_logs else compare_with_log(log, content, lambda: labels_in(gold)).edited
     edited = [change for change in found if change.key not in new]
@@ -101,7 +101,7 @@ def read_voted_set(dataset: Path) -> VotedSet:
         content=content,
         log=log,
         votes=votes,
-        labels_as_votes=first,
+        label_votes=first,
         edited=edited,
         policy=read_policy(dataset),
         limits=limits_under(rubric, gold, votes) if rubric else limits_of_set(gold, votes),
@@ -128,7 +128,7 @@ def _edits_as_votes(gold: GoldSet, log: Log, edited: Sequence[RowChange]) -> lis
     return [_edit_as_vote(log, change.key, labels.get(change.key), at) for change in edited]
 
 
-def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote:
+def _edit_as_vote(log: Log, pair: PairKey, label: Judgment | None, at: str) -> Vote:
     replaced = [v.id for v in log.book.current_votes(pair) if v.source in (RULING, EDITED)]
     return Vote(
         id=new_id(),
@@ -147,7 +147,7 @@ def _edit_as_vote(log: Log, pair: Pair, label: Judgment | None, at: str) -> Vote
 # ── saving ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_votes_and_labels(
+def commit_votes(
     voted: VotedSet,
     new: Sequence[Vote] = (),
     policy: Policy | None = None,
@@ -169,12 +169,12 @@ def write_votes_and_labels(
     )
     content = voted.content if content is None else content
     acts = [log.act_of(vote) for vote in new]
-    first, rows = _acts_before(voted), _changed_rows(voted, labelled.judgments)
+    first, rows = _label_vote_acts(voted), _changed_rows(voted, labelled.judgments)
     if policy is not None:
         write_policy(voted.dataset, policy)
     is_upgrade = bool(log.earlier.acts) and not log.path.exists()
     is_same = content == voted.content and not rows and policy is None
-    if is_same and not acts and not voted.labels_as_votes and not is_upgrade:
+    if is_same and not acts and not voted.label_votes and not is_upgrade:
         return labelled
     file, replaced = digest_of(content), _replaced_votes(voted, rows, first)
     if len(acts) == 1 and acts[0].action == RULE:  # the ruling itself records the labels
@@ -188,13 +188,13 @@ def write_votes_and_labels(
         log.mark_matching(file)
         return labelled
     # somebody edited the file meanwhile
-    return write_votes_and_labels(read_voted_set(voted.dataset), by=by)
+    return commit_votes(read_voted_set(voted.dataset), by=by)
 
 
-def _acts_before(voted: VotedSet) -> list[Act]:
+def _label_vote_acts(voted: VotedSet) -> list[Act]:
     """The acts that must be in the log before new votes. All edits by hand are one act."""
     log = voted.log
-    acts = [log.act_of(vote) for vote in voted.labels_as_votes if vote.source != EDITED]
+    acts = [log.act_of(vote) for vote in voted.label_votes if vote.source != EDITED]
     if voted.edited:
         votes = tuple(
             CastVote(
@@ -206,7 +206,7 @@ def _acts_before(voted: VotedSet) -> list[Act]:
                 source=EDITED,
                 supersedes=vote.supersedes,
             )
-            for vote in voted.labels_as_votes
+            for vote in voted.label_votes
             if vote.source == EDITED
         )
         rows = tuple(voted.edited)
@@ -290,7 +290,7 @@ def merge_files(
     judge: str = "",
     kind: str = "",
     corpus: Path | None = None,
-    sample: Set[Pair] | None = None,
+    sample: Set[PairKey] | None = None,
     allow: MergeOverrides = NO_OVERRIDES,
 ) -> MergeOutcome:
     """Merge the files that judges sent back. One invalid row rejects everything, unless `allow`
@@ -309,7 +309,7 @@ def merge_files(
     texts = corpus_texts(dataset, corpus)
     with open_voted_set(dataset) as voted:
         sampled = sample if sample is not None else asked_pairs(dataset)
-        judged = frozenset[Pair]() if sample is not None else voted.limits.judged
+        judged = frozenset[PairKey]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
             asked=None if allow.unasked else sampled,
@@ -318,7 +318,7 @@ def merge_files(
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
         merged_votes = merge_ballots(with_ids, limits, defaults, partial=allow.partial)
-        labelled = write_votes_and_labels(voted, merged_votes.new)
+        labelled = commit_votes(voted, merged_votes.new)
     return _merge_outcome(voted, ballots, merged_votes, labelled, texts)
 
 
@@ -378,26 +378,26 @@ def _merge_outcome(
     )
 
 
-def write_labels(
+def recompute_labels(
     dataset: Path, *, corpus: Path | None = None, by: str = "terminal"
 ) -> MergeOutcome:
     """Compute the labels from the votes in the log, and write them into the gold file."""
     with open_voted_set(dataset) as voted:
-        if len(voted.votes) == len(voted.labels_as_votes):
+        if len(voted.votes) == len(voted.label_votes):
             raise UsageError(
                 "nobody has voted on this set yet",
                 hint="Write judging files with assay gold next or assay gold packet.",
             )
-        labelled = write_votes_and_labels(voted, by=by)
+        labelled = commit_votes(voted, by=by)
     no_votes = MergedVotes(new=[], already=0, outdated=0)
     return _merge_outcome(voted, (), no_votes, labelled, corpus_texts(dataset, corpus))
 
 
-def write_labels_if_outdated(dataset: Path, *, by: str) -> int:
+def recompute_outdated_labels(dataset: Path, *, by: str) -> int:
     """Write the labels if votes are newer, and return how many labels changed. A set that cannot
     be labelled keeps its labels: Home shows the uncounted votes, Agreement the reason."""
     try:
-        return len(write_labels(dataset, by=by).changed) if uncounted(dataset) else 0
+        return len(recompute_labels(dataset, by=by).changed) if uncounted(dataset) else 0
     except AssayError:
         return 0
 
@@ -405,7 +405,7 @@ def write_labels_if_outdated(dataset: Path, *, by: str) -> int:
 def append_votes(dataset: Path, votes: Sequence[Vote]) -> None:
     """Append votes to the log, on disk when this returns. A later merge computes the labels."""
     with writing(dataset) as log:
-        acts = [] if log.path.exists() else first_acts(dataset, log)
+        acts = [] if log.path.exists() else label_vote_acts(dataset, log)
         for vote in votes:
             before = log.book.votes_to_supersede(vote.judge, (vote.query_id, vote.doc_id))
             superseded = dict.fromkeys(
@@ -416,10 +416,10 @@ def append_votes(dataset: Path, votes: Sequence[Vote]) -> None:
         log.append(acts)
 
 
-def first_acts(dataset: Path, log: Log) -> list[Act]:
+def label_vote_acts(dataset: Path, log: Log) -> list[Act]:
     """The labels of a graded set on which nobody has voted, as votes for its log."""
     gold = formats.read_gold(dataset)
-    first = [] if gold.from_logs else votes_of_labels(gold, log.book)
+    first = [] if gold.from_logs else label_votes_of(gold, log.book)
     return [log.act_of(vote) for vote in first]
 
 
@@ -439,7 +439,7 @@ def judge_kind(text: str) -> VoteKind | None:
 _KINDS: dict[str, VoteKind | None] = {"": None, "human": "human", "machine": "machine"}
 
 
-def asked_pairs(dataset: Path) -> Set[Pair] | None:
+def asked_pairs(dataset: Path) -> Set[PairKey] | None:
     """The pairs of the pool; None if the set has no pool."""
     pool = read_pool(dataset)
     return pool.keys if pool is not None else None
@@ -497,7 +497,7 @@ def set_policy(
                 "machine, --second takes deciding and never.",
             ) from None
         check_policy(policy)
-        labelled = write_votes_and_labels(voted, policy=policy)
+        labelled = commit_votes(voted, policy=policy)
     return _policy_view(voted, policy, labelled)
 
 

@@ -25,7 +25,7 @@ from assay.core.results_file import encode
 from assay.core.workspace import HOME, STORE
 from assay.engines.engine_table import EngineConfig
 from assay.formats.gold_jsonl import lock_gold_set
-from assay.gold.rows import is_rows
+from assay.gold.rows import has_rows
 from assay.workbench.judging.pool import PoolRequest, pool_gold
 from assay.workbench.judging.rulings import rule
 from assay.workbench.judging.set_edits import FlagForm, flag_query, init_gold
@@ -288,7 +288,7 @@ def _flag_and_suggest(service: Service, story: _Story, now: datetime) -> None:
     for flag in story.flags:
         given = FlagForm(set="opinions", query_id=flag.query_id, reason=flag.reason)
         flag_query(_days_before(service, now, 1), given, flag.by)
-    for path in (path for path in service.gold_sets.values() if is_rows(path)):
+    for path in (path for path in service.gold_sets.values() if has_rows(path)):
         then = (now - timedelta(days=QUEUED)).timestamp()
         os.utime(path, (then, then))
     for suggestion in story.suggestions:

@@ -28,7 +28,7 @@ from assay.workbench.deciding.run_boards import (
 from assay.workbench.deciding.run_comparison import left_to_judge
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
 from assay.workbench.judging.session import open_session
-from assay.workbench.judging.vote_totals import PairsByVotes, SetStanding, set_standing
+from assay.workbench.judging.vote_totals import PairsByVotes, SetProgress, set_progress
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.health import figures
 from assay.workbench.project.service import Service, run_name
@@ -65,7 +65,7 @@ class SetLine(msgspec.Struct, frozen=True, kw_only=True):
     """A gold set, and the latest run of the engine that leads on it. `kept` is its name in the
     history; `changed` says that its queries or labels have changed since the last run."""
 
-    standing: SetStanding
+    standing: SetProgress
     kept: str
     run: RunLine | None = None
     runs: int = 0
@@ -185,7 +185,7 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     for name, path in service.gold_sets.items():
         stored_name = run_name(service, path)
         runs_of_set = [record for record in records if record.gold == stored_name]
-        standing = set_standing(name, path)
+        standing = set_progress(name, path)
         latest = list(map(line_of_record, latest_runs(runs_of_set, lambda run: run.engine)))
         ran_on = latest[0].fingerprint if latest else ""
         lines.append(

@@ -96,9 +96,9 @@ def _count_pending(tables: dict[str, object] | None, folder: Path) -> int | None
 
 def _count_items(pooled: list[Path], reviewed: list[Path]) -> int:
     from assay.review.queue import items_of
-    from assay.workbench.judging.vote_totals import set_standing
+    from assay.workbench.judging.vote_totals import set_progress
 
-    left = sum(set_standing(path.stem, path).to_judge for path in pooled)
+    left = sum(set_progress(path.stem, path).to_judge for path in pooled)
     found = [item for path in reviewed for item in items_of(path.stem, path)]
     return left + sum(item.state == "pending_review" for item in found)
 

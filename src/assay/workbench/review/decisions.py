@@ -27,7 +27,7 @@ from assay.gold.acts import REJECT, Act, CastVote, new_id
 from assay.gold.acts import ActId as ActId
 from assay.gold.log import Log, open_log
 from assay.gold.projection import GoldFileNotWritten, row_of
-from assay.gold.rows import is_rows
+from assay.gold.rows import has_rows
 from assay.judging.votes import document_fingerprint, refuse_long
 from assay.reports.words import page_words
 from assay.review import decisions
@@ -35,7 +35,7 @@ from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile
 from assay.review.decisions import Correction as Correction
 from assay.review.decisions import RowsOutcome as RowsOutcome
 from assay.review.queue import ReviewItem, items_of
-from assay.workbench.judging.votes_to_labels import first_acts, rubric_version
+from assay.workbench.judging.votes_to_labels import label_vote_acts, rubric_version
 from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.item import candidates, find_document, note_of, top_grade
 from assay.workbench.review.queue import (
@@ -233,7 +233,7 @@ def _approve(
     path = gold_path(service, item.gold)
     if item.kind == "judgment":
         vote = _vote_on_suggestion(service, item, form)
-        decisions.accept_suggestion(path, item, vote, decision, partial(first_acts, path))
+        decisions.accept_suggestion(path, item, vote, decision, partial(label_vote_acts, path))
         return
     documents = item.doc_ids if form.documents is None else form.documents
     documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
@@ -603,7 +603,7 @@ def publish(service: Service | None, gold: Path, baseline: Path, content: bytes,
     """Write a baseline; the approved rows that it was scored on are published from then on. Returns
     how many."""
     write_atomic(baseline, content)
-    if service is None or not is_rows(gold) or not gold.exists():
+    if service is None or not has_rows(gold) or not gold.exists():
         return 0
     name = next((key for key, path in service.gold_sets.items() if path == gold), gold.stem)
     rows = [item for item in items_of(name, gold) if item.kind == "gold_row"]

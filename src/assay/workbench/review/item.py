@@ -14,7 +14,7 @@ from assay.core.errors import InputError, NotHere
 from assay.core.types import MAX_PAGE, Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.formats import gold_jsonl, read_gold
-from assay.gold.rows import is_rows
+from assay.gold.rows import has_rows
 from assay.judging import rubrics
 from assay.judging.passages import WORD, passages
 from assay.judging.votes import READ_FIELDS
@@ -147,9 +147,9 @@ def _row_details(service: Service, item: ReviewItem) -> _RowDetails:
             query = next((query for query in gold.queries if query.id == item.ref), None)
             grades = _grades(gold.top_grade or TOP_GRADE, gold.rubric, path)
             note = query.notes if query is not None else ""
-            return _RowDetails(note=note, grades=grades, changes=is_rows(path), lost=query is None)
+            return _RowDetails(note=note, grades=grades, changes=has_rows(path), lost=query is None)
         row = gold_jsonl.find_row(path, item.ref)
-        return _RowDetails(note=row.note if row else "", changes=is_rows(path), lost=row is None)
+        return _RowDetails(note=row.note if row else "", changes=has_rows(path), lost=row is None)
     except (InputError, OSError):  # the item can be skipped or rejected
         return _RowDetails(lost=True)
 

@@ -16,7 +16,7 @@ from assay.core.types import GoldSet
 from assay.evaluation.receipts import git
 from assay.formats import content_with_labels, gold_jsonl
 from assay.formats.gold_jsonl import Line
-from assay.gold.acts import BEGIN, EDIT, LABEL, PROJECT, RULE, VOTE, WITHDRAW
+from assay.gold.acts import BEGIN, EDIT, LABEL, REFRESH_FILE, RULE, VOTE, WITHDRAW
 from assay.gold.log import Log, open_log
 from assay.gold.projection import GoldRows, merge_sides, open_rows, replace_gold_file
 from assay.gold.rows import (
@@ -25,18 +25,18 @@ from assay.gold.rows import (
     content_of,
     earlier_votes_path,
     has_log,
-    is_rows,
+    has_rows,
     labels_in,
     text_of,
 )
 from assay.gold.upgrade import plain
-from assay.workbench.judging.votes_to_labels import open_voted_set, write_votes_and_labels
+from assay.workbench.judging.votes_to_labels import commit_votes, open_voted_set
 
 
 def rebuild(dataset: Path) -> str:
     """Write a gold file again from its log, and say what was done: nothing, if it was up to date.
     Edits by hand stay. If git left a conflict, both sides are merged."""
-    if not dataset.exists() and not (is_rows(dataset) and has_log(dataset)):
+    if not dataset.exists() and not (has_rows(dataset) and has_log(dataset)):
         raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
     if not has_log(dataset):
         raise InputError(
@@ -45,12 +45,12 @@ def rebuild(dataset: Path) -> str:
             hint="The first vote or decision starts a log.",
         )
     merged = _merge_sides(dataset)
-    if is_rows(dataset):
+    if has_rows(dataset):
         with open_rows(dataset) as rows:
             changed = rows.rebuild()
     else:
         with open_voted_set(dataset) as voted:
-            write_votes_and_labels(voted)
+            commit_votes(voted)
             changed = content_of(dataset) != voted.content or bool(voted.edited)
     disputed = _disputes_sentence(dataset)
     if not changed and not merged:
@@ -61,7 +61,7 @@ def rebuild(dataset: Path) -> str:
 
 def _disputes_sentence(dataset: Path) -> str:
     book = open_log(dataset).rows
-    keys = [key for key in book.history if is_rows(dataset) and book.is_disputed(key)]
+    keys = [key for key in book.history if has_rows(dataset) and book.is_disputed(key)]
     if not keys:
         return ""
     named = ", ".join(key[0] for key in keys[:5])
@@ -75,7 +75,7 @@ def _merge_sides(dataset: Path) -> str:
     ours, theirs = merge_sides(content)
     if ours == theirs:
         return ""
-    if is_rows(dataset):
+    if has_rows(dataset):
         replace_gold_file(dataset, _merge_lines(dataset, ours, theirs))
         return f"{dataset}: the conflict is resolved from the log"
     try:
@@ -210,6 +210,6 @@ def export_votes(dataset: Path, output: Path | None = None) -> ExportedVotes:
     if not votes:
         raise UsageError("this gold set has no votes", where=str(dataset))
     write_atomic(target, plain(votes))
-    exported_actions = {BEGIN, VOTE, WITHDRAW, RULE, LABEL, PROJECT, EDIT}
+    exported_actions = {BEGIN, VOTE, WITHDRAW, RULE, LABEL, REFRESH_FILE, EDIT}
     left_out = sum(act.action not in exported_actions for act in open_log(dataset).acts.values())
     return ExportedVotes(target, len(votes), left_out)

@@ -18,12 +18,12 @@ from assay.corpus.disk import list_corpora, open_corpus
 from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.gold.acts import SUGGEST, Act
 from assay.gold.log import writing
-from assay.gold.votes import Pair
+from assay.gold.votes import PairKey
 from assay.judging.next import next_to_judge
 from assay.judging.votes import LONGEST_REASON as LONGEST_REASON
 from assay.judging.votes import refuse_long
 from assay.review.queue import ReviewItem
-from assay.workbench.judging.vote_totals import by_votes
+from assay.workbench.judging.vote_totals import split_by_votes
 from assay.workbench.project.service import Service, gold_path, read_gold, run_names
 from assay.workbench.review.item import TOP_GRADE
 from assay.workbench.review.queue import items, pending_items
@@ -39,7 +39,7 @@ RUNS = 20  # the newest runs on a set whose results are looked through for a doc
 def suggest(
     service: Service,
     gold: str,
-    pair: Pair,
+    pair: PairKey,
     grade: int,
     *,
     rationale: str,
@@ -79,7 +79,7 @@ def suggest(
 def _append_suggestions(
     service: Service,
     dataset: Path,
-    pairs: Sequence[Pair],
+    pairs: Sequence[PairKey],
     grade: int | None,
     rationales: Sequence[str],
     by: str,
@@ -205,7 +205,7 @@ def _pending_to_judge(item: ReviewItem) -> ToJudge:
 
 
 def _unjudged_in(
-    runs: Sequence[StoredRun], limit: int, dataset: Path, queued: Set[Pair]
+    runs: Sequence[StoredRun], limit: int, dataset: Path, queued: Set[PairKey]
 ) -> list[ToJudge]:
     """The unjudged documents of one run, or of two, that are not in the queue and that nobody is
     judging."""
@@ -216,7 +216,9 @@ def _unjudged_in(
     engines = " against ".join(run.engine for run in runs)
     useful: list[ToJudge] = []
     little: list[ToJudge] = []
-    for pair in by_votes(dataset, next_to_judge(*(run.per_query for run in graded)).pairs).left:
+    for pair in split_by_votes(
+        dataset, next_to_judge(*(run.per_query for run in graded)).pairs
+    ).left:
         is_little = pair.narrowing < LITTLE
         share = "less than 1%" if is_little else f"{pair.narrowing:.0%}"
         suggestion = ToJudge(

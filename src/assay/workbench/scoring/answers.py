@@ -104,7 +104,9 @@ def check_all(
     if as_of and not is_day(as_of):
         raise UsageError(f"{as_of!r} is not a date", hint="Write it as 2025-01-31.")
     demands = [gate if isinstance(gate, Gate) else gate_of(gate) for gate in gates]
-    listed = [gate if isinstance(gate, Answer) else answer_of(dict(gate)) for gate in answers]
+    listed = [
+        answer if isinstance(answer, Answer) else answer_of(dict(answer)) for answer in answers
+    ]
     for answer in listed:
         if answer.as_of and not is_day(answer.as_of):
             raise InputError(
@@ -116,9 +118,11 @@ def check_all(
     for number, answer in enumerate(listed, 1):
         checked.append(_explained(check_answer(answer, sources, as_of)))
         progress("answers", number, len(listed))
-    entries = [gate.entry for gate in checked]
+    entries = [answer.entry for answer in checked]
     authorities = _authorities(listed, checked, gold, sources) if gold is not None else []
-    questions = shared_questions({gate.id: gate.question for gate in listed if gate.question})
+    questions = shared_questions(
+        {answer.id: answer.question for answer in listed if answer.question}
+    )
     overall, intervals, each = summarize_answers(entries, authorities, questions)
     opened = sources.corpus
     receipt = msgspec.structs.replace(
@@ -136,7 +140,7 @@ def check_all(
         overall=overall,
         unchecked=unchecked_of(entries),
         per_answer=entries,
-        notes=[note for gate in checked for note in gate.notes],
+        notes=[note for answer in checked for note in answer.notes],
         authorities=authorities,
         intervals=intervals,
         per_query=each,

@@ -13,10 +13,10 @@ from assay.core.errors import InputError, UsageError
 from assay.core.results import GoldenResults
 from assay.core.types import Finding, GoldSet, QueryResult
 from assay.corpus.lookup import documents
-from assay.engines.running import searched
+from assay.engines.running import corpus_of
 from assay.evaluation.golden import evaluate_golden
-from assay.evaluation.golden.checks import DEFAULT_K, checks_of, results_of
-from assay.evaluation.golden.expectations import check_expectations
+from assay.evaluation.golden.scoring import DEFAULT_K, checks_of, results_of
+from assay.evaluation.golden.set_checks import check_expectations
 from assay.formats.results_json import read_answers
 from assay.law.matching import (
     NOWHERE,
@@ -55,7 +55,7 @@ def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
             where=str(request.dataset),
             hint=f"Leave {'--measure' if request.measures else 'it'} out.",
         )
-    corpus = searched(request.choice)
+    corpus = corpus_of(request.choice)
     known = places_in(corpus) if corpus else {}
     places = known.values() if known else None
     findings = check_expectations(gold, places, file=str(request.dataset))

@@ -224,7 +224,7 @@ def names_of_runs(service: Service) -> dict[str, str]:
     return {run: name for run, name in names.items() if name}
 
 
-def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
+def compare_stored(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
     """Each run against the first. Where their gold set has changed in between, over the queries
     that are judged alike; other sets, and other documents, are compared only if forced."""
     stored = [stored_run(service, run_id) for run_id in run_ids]

@@ -25,7 +25,7 @@ from assay.engines.engine_table import EngineConfig
 from assay.engines.python import as_engine
 from assay.evaluation import graded
 from assay.evaluation.comparison import Comparison as Comparison
-from assay.evaluation.golden.checks import results_of as results_of
+from assay.evaluation.golden.scoring import results_of as results_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged_hits import Qrels, Scored, gold_from_dict, join_saved_run
 from assay.evaluation.measures import Measure, is_external, parse_measures
@@ -88,7 +88,7 @@ def score_golden_run(
     gold: GoldSet, engine: str, answers: Sequence[QueryResult], sources: Sources
 ) -> GoldenResults:
     """Every question checked, and the verdict of the suite's own policy."""
-    from assay.evaluation.golden.expectations import check_expectations
+    from assay.evaluation.golden.set_checks import check_expectations
     from assay.workbench.scoring.golden import golden_results, places_in
 
     if not {answer.query_id for answer in answers} & set(gold.query_ids):
@@ -320,19 +320,22 @@ def ask_any(
     if not isinstance(engine, str | Path):
         name, answers = ask_all(as_engine(engine), queries, top_k=top_k)
         return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, corpus)
-    from assay.engines.running import ask_engine, engine_session, searched
+    from assay.engines.running import ask_engine, corpus_of, engine_session
 
     described = _engine_config_of(str(engine), corpus, config)
     if described.run is not None:
         raise InputError(
-            f"{engine!r} is a saved run and cannot be searched", hint=f"load_run({described.run!r})"
+            f"{engine!r} is a saved run and cannot be searched",
+            hint=f"load_run({described.run!r})",
         )
     if described.routes:
         name, answers = ask_engine(described, queries, top_k=top_k)
     else:
         with engine_session(described) as made:
             name, answers = ask_all(made, queries, top_k=top_k, calls=described.calls)
-    return EngineAnswers(run_from_results(name, answers, top_k=top_k), answers, searched(described))
+    return EngineAnswers(
+        run_from_results(name, answers, top_k=top_k), answers, corpus_of(described)
+    )
 
 
 def _engine_config_of(name: str, corpus: Path | None, config: Path | None) -> EngineConfig:

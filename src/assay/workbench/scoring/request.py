@@ -165,14 +165,14 @@ def sign_results(results: R, by: Signature) -> R:
         name: each if each.sha256 else InputFile(path=each.path, sha256=judged)
         for name, each in by.inputs.items()
     }
-    searched = inputs["corpus"].sha256 if "corpus" in inputs else None
+    fingerprint = inputs["corpus"].sha256 if "corpus" in inputs else None
     receipt = msgspec.structs.replace(
         results.receipt,
         inputs=inputs,
         served_by=by.served_by,
         versions=by.versions,
         git=by.git,
-        corpus_fingerprint=searched or results.receipt.corpus_fingerprint,
+        corpus_fingerprint=fingerprint or results.receipt.corpus_fingerprint,
     )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return msgspec.structs.replace(results, timestamp=now, receipt=receipt)
@@ -196,9 +196,9 @@ def inputs_of(dataset: Path | None, run: Path | None, engine: EngineConfig) -> d
 def _searched(run: Path | None, engine: EngineConfig) -> Path | None:
     if run is not None and engine.corpus is None:
         return None
-    from assay.engines.running import searched
+    from assay.engines.running import corpus_of
 
-    return searched(engine)
+    return corpus_of(engine)
 
 
 def _fingerprint(corpus: Path) -> str:

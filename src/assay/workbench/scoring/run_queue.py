@@ -37,8 +37,8 @@ from assay.workbench.deciding.run_boards import (
     verdict_today,
 )
 from assay.workbench.deciding.single_judge_risk import ask_second_judge
-from assay.workbench.judging.vote_totals import set_standing
-from assay.workbench.judging.votes_to_labels import write_labels_if_outdated
+from assay.workbench.judging.vote_totals import set_progress
+from assay.workbench.judging.votes_to_labels import recompute_outdated_labels
 from assay.workbench.project.audit_trail import note
 from assay.workbench.project.config import GoldConfig, refuse_unlisted_engine
 from assay.workbench.project.service import Service, compute_once, gold_path, stored_name
@@ -109,7 +109,7 @@ def choices(service: Service) -> RunChoices:
 def engines_again(service: Service, gold: str) -> list[str]:
     """The engines that ran on a set before it was as it is now, and can be run here. Where votes
     wait to be counted these are all that ran."""
-    standing = set_standing(gold, gold_path(service, gold))
+    standing = set_progress(gold, gold_path(service, gold))
     latest = latest_runs(run_records(service, gold=gold, limit=RAN), lambda run: run.engine)
     old = [
         record.engine
@@ -179,7 +179,7 @@ class RunQueue:
         dataset = gold_path(self._service, gold)
         engines = engines_again(self._service, gold)
         if not engines:
-            write_labels_if_outdated(dataset, by=by)
+            recompute_outdated_labels(dataset, by=by)
         return [self.start(gold, engine, by=by) for engine in engines]
 
     def cancel(self, job_id: str, *, by: str) -> RunJob:
@@ -277,7 +277,7 @@ class RunQueue:
 
     def _with_votes(self, job: RunJob) -> RunJob:
         """A run is scored with everything that was judged before it."""
-        counted = write_labels_if_outdated(gold_path(self._service, job.gold), by=job.by)
+        counted = recompute_outdated_labels(gold_path(self._service, job.gold), by=job.by)
         if counted:
             with self._lock:
                 job = self._jobs[job.id] = msgspec.structs.replace(job, counted=counted)

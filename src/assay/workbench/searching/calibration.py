@@ -17,7 +17,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, QueryResult
 from assay.engines.indexed import Say, keep_calibration, open_indexed
-from assay.evaluation.golden.checks import check_question
+from assay.evaluation.golden.scoring import check_question
 from assay.evaluation.reliability import Booleans, Floats, reliability
 from assay.evaluation.reliability import CalibrationReport as CalibrationReport
 from assay.formats import read_gold

@@ -24,7 +24,7 @@ from assay.gold.votes import (
     EDITED,
     RULING,
     WITHDRAWN,
-    Pair,
+    PairKey,
     book_of,
     by_pair,
     not_before,
@@ -48,13 +48,13 @@ class VoteLimits:
 
     gold: GoldSet
     votes: Sequence[Vote]
-    asked: Set[Pair] | None = None
+    asked: Set[PairKey] | None = None
     documents: Set[str] | None = None
     grades: Set[int] | None = None
     needs_rationale: bool = False
     rubric: str = ""
     queries: Set[str] = field(default_factory=frozenset)
-    judged: Set[Pair] = field(default_factory=frozenset)
+    judged: Set[PairKey] = field(default_factory=frozenset)
 
 
 def limits_of_set(gold: GoldSet, votes: Sequence[Vote]) -> VoteLimits:
@@ -93,11 +93,11 @@ class MergedVotes(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class _BallotVote:
-    """A ballot and its vote; `there` is the known vote that it repeats, if it does."""
+    """A ballot and its vote; `repeats` is the known vote that it repeats, if it does."""
 
     ballot: Ballot
     vote: Vote
-    there: Vote | None
+    repeats: Vote | None
 
 
 def merge_ballots(
@@ -129,21 +129,21 @@ def _read_file(
     for ballot in file.rows:
         try:
             vote = _vote_of(ballot, file, limits, defaults)
-            there = box.repeated(ballot, vote)
-            if there is None:
+            repeats = box.repeated(ballot, vote)
+            if repeats is None:
                 refuse_unfit_vote(ballot, vote, limits, file.has_rationales)
                 _refuse_other_kind(ballot, vote, box.kinds)
             seat = _seat(vote)
             if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
                 contested.add(seat)
                 raise _second_vote_error(ballot, vote, f"line {seats[seat].rpartition(':')[2]}")
-            if there is None and (other := box.clashing(ballot, vote)):
+            if repeats is None and (other := box.clashing(ballot, vote)):
                 contested.add(seat)
                 raise _second_vote_error(ballot, vote, other)
         except InputError as error:
             problems.append(problem_of(error))
             continue
-        given.append(_BallotVote(ballot=ballot, vote=vote, there=there))
+        given.append(_BallotVote(ballot=ballot, vote=vote, repeats=repeats))
     return [each for each in given if _seat(each.vote) not in contested], problems
 
 
@@ -171,7 +171,7 @@ class _VoteBox:
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != IMPORTED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
-        self._ruled: dict[Pair, list[str]] = {}  # the last ruling of these files, by pair
+        self._ruled: dict[PairKey, list[str]] = {}  # the last ruling of these files, by pair
         # what these files brought, and the vote before it
         self._brought: dict[Seat, tuple[_BallotVote, Vote | None]] = {}
         # without these files, whose order decides nothing
@@ -211,9 +211,9 @@ class _VoteBox:
 
     def take(self, ballot_vote: _BallotVote) -> None:
         vote, seat = ballot_vote.vote, _seat(ballot_vote.vote)
-        if ballot_vote.there is not None:
+        if ballot_vote.repeats is not None:
             self.already += 1
-            self.outdated += seat not in self.holds or self.holds[seat].id != ballot_vote.there.id
+            self.outdated += seat not in self.holds or self.holds[seat].id != ballot_vote.repeats.id
             return
         if vote.id in self.known:  # twice in these files
             self.already += 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.core.errors import InputError
 from assay.core.types import Finding, GoldSet, Query
-from assay.evaluation.golden.checks import (
+from assay.evaluation.golden.scoring import (
     Checks,
     checks_of,
     evidence_in_document,

@@ -1,4 +1,5 @@
-"""The interface of the SDK `mcp` 2.x on top of 1.x, for services that still run 1.x.
+"""The interface of the SDK `mcp` 2.x on top of 1.x, for services that still run 1.x. It goes when
+1.x has no more releases.
 
 It has only the names that `server` uses. Where the two versions behave differently, it does what
 2.x does: a tool runs in a thread, the text of a crash stays here, and ids may contain slashes."""

@@ -14,7 +14,7 @@ from assay.core.types import GoldSet, Query, judgment_frame
 from assay.formats.ballots import Ballot, BallotProblem, Ballots
 from assay.gold.people import IMPORTED
 from assay.gold.votes import RULING, SPOT_CHECK, WITHDRAWN, current_votes, not_before
-from assay.judging.received import (
+from assay.judging.incoming_votes import (
     NAMED_ROWS,
     UNCHANGED,
     MergeDefaults,
