@@ -18,7 +18,7 @@ from assay.store.records import SearchLog, ShownResult
 from assay.web.app import create_app
 from assay.workbench.project.audit_trail import trail
 from assay.workbench.project.service import Service, gold_path
-from assay.workbench.review.decisions import promote_rows
+from assay.workbench.review.decisions import decide_rows
 from assay.workbench.review.queue import backlog, queue
 from kit.browser import expect, faults, listening
 from kit.runs import bootstrapped
@@ -161,7 +161,7 @@ def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> 
     page.click("button.approve")
     expect(page.locator(".said")).to_contain_text("Yhtään asiakirjaa ei jäisi")
     expect(why).to_have_value("שני עמודים של נימוקים")
-    promote_rows(service, gold_path(service, "gold-set"), [item.ref], by="משה")
+    decide_rows(service, gold_path(service, "gold-set"), [item.ref], "approved", by="משה")
     page.check("input[name=doc][value=b]")
     page.click("button.approve")
     expect(page.locator(".said")).to_contain_text("משה on jo ratkaissut")

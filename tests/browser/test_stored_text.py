@@ -26,7 +26,7 @@ from assay.workbench.judging.votes_to_labels import append_votes
 from assay.workbench.project import people
 from assay.workbench.project.people import AT_THE_TERMINAL
 from assay.workbench.project.service import Service
-from assay.workbench.review.decisions import reject_rows
+from assay.workbench.review.decisions import decide_rows
 from assay.workbench.review.queue import queue
 from assay.workbench.review.suggestions import suggest
 from assay.workbench.searching.corpora import index_corpus
@@ -131,7 +131,7 @@ def fill(service: Service, dataset: Path, logged: Path) -> None:
     service.store.add_decisions([cited])
     bootstrap_gold(replace(service, clock=lambda: NOW + timedelta(hours=2)), logged)
     first, second = (item.ref for item in queue(service).items[:2])
-    reject_rows(service, logged, [first], by=ADMIN, why=harm("reason"))
+    decide_rows(service, logged, [first], "rejected", by=ADMIN, why=harm("reason"))
     agent = named("agent")
     suggest(service, logged.stem, (second, DOCS[2]), 1, rationale=harm("suggested"), by=agent)
     for name, role in ((ADMIN, "admin"), (JUDGE, "judge")):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench.judging.rulings import dispute_count, open_disputes, rule, ruled_pair
+from assay.workbench.judging.rulings import open_disputes, rule, ruled_pair
+from assay.workbench.judging.vote_totals import rulings_needed
 from assay.workbench.judging.votes_to_labels import append_votes
 from kit.sets import both, judged_set
 from kit.votes import vote_on
@@ -25,7 +26,7 @@ def test_most_apart_comes_first_and_a_ruled_pair_can_be_looked_at(dataset: Path)
     append_votes(dataset, [vote_on(*pair, judge, grade) for judge, pair, grade in given])
     found = [(each.query_id, each.doc_id) for each in open_disputes(dataset)]
     assert found == [TWO, ONE]
-    assert dispute_count(dataset) == 2
+    assert rulings_needed(dataset) == 2
     assert ruled_pair(dataset, *ONE) is None, "nobody has ruled on it"
     assert ruled_pair(dataset, *THREE) is None, "nobody has voted on it"
     rule(dataset, *ONE, 2, rationale="it decides the point", by="Dora")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -124,11 +124,7 @@ def promote(
     json: Json = False,
 ) -> None:
     """Approve rows. A later bootstrap does not change them."""
-    from assay.workbench.review.decisions import promote_rows
-
-    with opened(store, create=not is_named(store)) as service:
-        outcome = promote_rows(service, gold, ids, by=by, why=why)
-    _say_outcome(outcome, "approved", json=json)
+    _decide_rows(ids, "approved", gold, by, why, store, json)
 
 
 def reject(
@@ -140,11 +136,23 @@ def reject(
     json: Json = False,
 ) -> None:
     """Reject rows. They leave the file, and a later bootstrap does not bring them back."""
-    from assay.workbench.review.decisions import reject_rows
+    _decide_rows(ids, "rejected", gold, by, why, store, json)
+
+
+def _decide_rows(
+    ids: list[str],
+    outcome: Literal["approved", "rejected"],
+    gold: Path,
+    by: str,
+    why: str,
+    store: str,
+    json: bool,
+) -> None:
+    from assay.workbench.review.decisions import decide_rows
 
     with opened(store, create=not is_named(store)) as service:
-        outcome = reject_rows(service, gold, ids, by=by, why=why)
-    _say_outcome(outcome, "rejected", json=json)
+        found = decide_rows(service, gold, ids, outcome, by=by, why=why)
+    _say_outcome(found, outcome, json=json)
 
 
 def correct(

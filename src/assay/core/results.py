@@ -28,6 +28,14 @@ DECIMALS = 3  # of a figure, on every page and in every message (taste)
 MOST_DECIMALS = 9  # as exact as ROUNDING
 MIN_QUERIES = 10  # judged queries: with fewer an interval cannot be trusted (rule of thumb)
 WIDE = 0.4  # of the scale of a measure: a wider interval says little (taste)
+ALPHA = 0.05  # the usual level of significance
+# a verdict stands where the unjudged turn it with no more than one chance in twenty (decision 18)
+SURE = 0.95
+# judged hits, below which nothing is known of the others; chosen on pairs of public engines:
+# decision 18; research/judgments.md, experiment 30
+MIN_JUDGED_HITS = 20
+# the kinds of slices that graded sets have, in the order of the results file
+SLICE_KINDS = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 
 
 def rounded(
@@ -549,6 +557,10 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @property
     def returned(self) -> int:
         return len(self.results)
+
+    def in_slice(self, kind: str) -> str:
+        """The name of the slice of a kind that the question is in."""
+        return str(getattr(self, kind, "") or "")
 
     @property
     def asked(self) -> list[str]:

@@ -24,6 +24,8 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    ALPHA,
+    SURE,
     Bounds,
     Entry,
     GoldenEntry,
@@ -40,7 +42,7 @@ from assay.core.types import counted
 from assay.evaluation import statistics
 from assay.evaluation.golden.changes import GoldDifference, with_same_judgments
 from assay.evaluation.measures import Integers, parse_measure
-from assay.evaluation.statistics import ALPHA, TIE, AdjustedTest, adjust_tests, risky_queries
+from assay.evaluation.statistics import TIE, AdjustedTest, adjust_tests, risky_queries
 from assay.evaluation.unjudged import (
     DEEPEST,
     PoolAdvice,
@@ -49,7 +51,6 @@ from assay.evaluation.unjudged import (
     unscored_reason,
 )
 from assay.evaluation.unjudged.verdict_stability import (
-    SURE,
     Rule,
     Stability,
     is_closed,

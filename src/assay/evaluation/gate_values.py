@@ -20,6 +20,7 @@ from assay.core.results import (
     DROPS,
     EVIDENCE,
     ROUNDING,
+    SLICE_KINDS,
     Gate,
     GradedEntry,
     GradedResults,
@@ -40,8 +41,6 @@ from assay.evaluation.golden.changes import (
 from assay.evaluation.golden.figures import FIGURES, LOWER_IS_BETTER, RATES
 from assay.evaluation.measures import did_you_mean, is_share, parse_measure
 from assay.evaluation.statistics import CHANGE, SHARE, Floats, worst_case_bounds
-
-SLICES = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 
 # Latencies by the name gates know them by: of a graded receipt, and as figures of golden sets.
 LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
@@ -139,7 +138,7 @@ def entries_in_slice(gate: Gate, results: GradedResults) -> list[GradedEntry]:
     if not inside:
         known = dict.fromkeys(
             f"{kind}:{entry.in_slice(kind)}"
-            for kind in SLICES
+            for kind in SLICE_KINDS
             for entry in results.per_query
             if entry.in_slice(kind)
         )

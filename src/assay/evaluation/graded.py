@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.core import cluster
 from assay.core.results import (
+    SLICE_KINDS,
     Bounds,
     GradedEntry,
     GradedReceipt,
@@ -59,7 +60,6 @@ from assay.evaluation.receipts import (
 )
 from assay.evaluation.unjudged import unjudged_bounds
 
-SLICE_KINDS = ("type", "topic", "wording", "category", "corpus", "practice_area", "language")
 FAILED = "failed: "  # how the reason of a failed call begins
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -21,7 +21,7 @@ from itertools import combinations
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.results import Entry, GradedEntry, Results
+from assay.core.results import SLICE_KINDS, Entry, Results
 from assay.evaluation import statistics
 from assay.evaluation.comparison import (
     BoardPair,
@@ -33,7 +33,6 @@ from assay.evaluation.comparison import (
     tested_pair,
     with_verdict,
 )
-from assay.evaluation.gate_values import SLICES
 from assay.evaluation.golden.changes import with_same_judgments
 from assay.evaluation.statistics import adjust_tests, slice_chances
 
@@ -178,10 +177,10 @@ def _leads_by_slice(
     """Each system against the best over all queries, by every kind of slice that has two parts."""
     by_id = {entry.query_id: entry for entry in entries}
     kinds: dict[str, dict[str, list[int]]] = {}
-    for kind in SLICES:
+    for kind in SLICE_KINDS:
         groups: dict[str, list[int]] = {}
         for row, query in enumerate(common):
-            if name := _slice_name(by_id[query], kind):
+            if name := by_id[query].in_slice(kind):
                 groups.setdefault(name, []).append(row)
         parts = {name: rows for name, rows in groups.items() if len(rows) >= SMALLEST}
         if len(parts) > 1:
@@ -195,12 +194,6 @@ def _leads_by_slice(
             moves = values[:, at] - values[:, order[0]]
             found += _shrunk_leads(names[at], kind, parts, moves, of_kind[:, at, order[0]])
     return found
-
-
-def _slice_name(entry: Entry, kind: str) -> str:
-    if isinstance(entry, GradedEntry):
-        return entry.in_slice(kind)
-    return str(getattr(entry, kind, "") or "")
 
 
 def _shrunk_leads(

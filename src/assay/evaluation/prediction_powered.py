@@ -43,9 +43,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.evaluation.statistics import NORMAL, t_quantile
+from assay.evaluation.statistics import NORMAL, TINY, Floats, t_quantile
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 # Chosen by coverage in simulations: research/judgments.md, experiment 14.
@@ -54,7 +53,6 @@ CAUTION = 3.0  # weight is times n/(n + CAUTION): a slope from few queries is to
 DOUBT = 2.0  # the square of Student's t that a slope has by chance, or nearly
 FAR = 0.75  # how near the query not seen is to the furthest seen (1), where all values differ
 BEYOND = 4.0  # how much the square of what rests on machine values beyond those compared counts
-TINY = 1e-12  # against division by nothing; chosen
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,12 +49,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from assay.core.results import ALPHA as ALPHA
 from assay.core.results import WIDE, RiskyQueries
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Risk = Literal["", "ties", "extreme"]
 
-ALPHA = 0.05  # the usual level of significance
 POWER = 0.8  # the usual chance to find a change that is there
 SAMPLES = 10_000  # random signs of a test; chosen
 SEED = 20_260  # any number, so that a test always says the same

@@ -18,7 +18,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, VoteKind, counted
-from assay.formats.ballots import Ballot, BallotProblem, Ballots, problem_of
+from assay.formats.ballots import UNCHANGED, Ballot, BallotProblem, Ballots, problem_of
 from assay.gold.people import IMPORTED
 from assay.gold.votes import (
     EDITED,
@@ -33,7 +33,6 @@ from assay.gold.votes import (
 )
 from assay.judging.votes import too_long
 
-UNCHANGED = "Nothing was changed."
 NAMED_ROWS = 10  # invalid rows that an error names; taste
 _AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead: time zones differ by a day
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")

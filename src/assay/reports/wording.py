@@ -14,11 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.results import (
+    ALPHA,
     ANSWER_COUNTS,
     ANSWER_SHARES,
     BOUNDS,
     DROPS,
+    MIN_JUDGED_HITS,
     MIN_QUERIES,
+    SURE,
     WIDE,
     Baseline,
     Check,
@@ -55,13 +58,10 @@ DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 PRIMARY = ("ndcg@10", "pass_rate_total")  # the measures that a change is reported in
 BESIDE = ("top1_rate", "mrr_at_k")  # golden figures reported beside the pass rate when they fall
 FALL = 0.05  # the smallest such fall that is reported: taste
-ALPHA = 0.05  # the level of every test, as in evaluation
-SURE = 0.95  # beyond which a difference is not called probable, as in evaluation
 SHARES = ("share", "up", "down")  # facts of a reason that are written in per cent
 ERRORS = ("n_failed", "errors")  # measures of the gate on failed calls
 COMMAND = "assay gold next"
 PLAN = "assay plan"
-MIN_JUDGED_HITS = 20  # judged hits below which nothing is predicted about the unjudged ones: taste
 SHOWN_RISKS = 3  # queries that a warning names; taste
 FEWEST_QUERIES = 2  # that an interval takes
 SHOWN_MUSTS = 3  # failed questions that an answer names; taste

@@ -54,7 +54,7 @@ from assay.workbench.judging.set_edits import (
     NewQuery,
     QueryNote,
 )
-from assay.workbench.judging.vote_totals import uncounted
+from assay.workbench.judging.vote_totals import rulings_needed, uncounted
 from assay.workbench.judging.votes_to_labels import MergeOutcome, recompute_labels
 from assay.workbench.project.service import gold_path
 from assay.workbench.scoring.run_queue import engines_again
@@ -300,7 +300,7 @@ def show_agreement(request: Request) -> Response:
         newer=newer,
         mark=_interval_mark,
         disputes=rulings.open_disputes(dataset, home, most=LISTED_DISAGREEMENTS) if chair else [],
-        to_rule=rulings.dispute_count(dataset) if chair else 0,
+        to_rule=rulings_needed(dataset) if chair else 0,
         chair=chair,
         uncounted=uncounted(dataset),
     )

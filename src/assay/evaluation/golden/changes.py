@@ -275,7 +275,7 @@ def scored_questions(results: Results) -> Iterable[Entry]:
 def slice_name(entry: Entry, kind: str) -> str:
     if isinstance(entry, GoldenEntry):
         stated = entry.stated.get(kind) if kind not in ("category", "language") else None
-        return str(stated or getattr(entry, kind, "") or "")
+        return str(stated or entry.in_slice(kind))
     return entry.in_slice(kind)
 
 

@@ -27,7 +27,7 @@ from itertools import product
 
 import numpy as np
 
-from assay.core.results import Entry, GoldenResults, Results
+from assay.core.results import MIN_JUDGED_HITS, SURE, Entry, GoldenResults, Results
 from assay.evaluation.measures import (
     MEASURES,
     NO_GRADE,
@@ -55,11 +55,7 @@ from assay.evaluation.unjudged.relevance_model import (
     fit_relevance,
 )
 
-# a verdict stands where the unjudged turn it with no more than one chance in twenty (decision 18)
-SURE = 0.95
 JUDGED_DEPTH = 5  # where both lists are judged to this rank, a difference is told as judged (taste)
-# Chosen on pairs of public engines: decision 18; research/judgments.md, experiment 30.
-MIN_JUDGED_HITS = 20  # judged hits, below which nothing is known of the others
 LEAST_NOT_RELEVANT = 0.05  # share of the judged hits; with less, somebody listed what is relevant
 UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
 LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's

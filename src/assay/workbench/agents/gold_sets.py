@@ -22,6 +22,7 @@ from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
 from assay.reports.wording import backlog_summary, waiting_elsewhere, waiting_items
 from assay.workbench.agents.short_answers import (
+    MAX_LINES,
     Limit,
     Offset,
     fit_answer,
@@ -43,7 +44,6 @@ from assay.workbench.searching.open_corpora import reader_named
 NOT_RECORDED = "not recorded: approval is counted for sets made from logs"
 NO_GRADES = "This is a golden set: its questions pass or fail, and take no grades."
 MOST_RATIONALE = 400  # characters of the reason for a suggestion; taste
-MAX_LINES = 50  # lines of a list that are considered; taste
 PASSAGE = 900  # characters of a document to judge, before the answer is shortened; taste
 TO_JUDGE, LEAST_TO_JUDGE = 3, 160  # items at a time, and characters of each document; taste
 GoldName = Annotated[str, Meta(description="The name of a gold set, from list_gold_sets.")]

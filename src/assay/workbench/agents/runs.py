@@ -36,6 +36,7 @@ from assay.reports.words import Words
 from assay.workbench.agents.gold_sets import GoldName, gold_names
 from assay.workbench.agents.short_answers import (
     DEFAULT_CHARACTERS,
+    MAX_LINES,
     Limit,
     Offset,
     encode_answer,
@@ -52,7 +53,6 @@ from assay.workbench.scoring.history import stored_run
 
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 LONGEST_QUERY = 200  # characters of a query in a list; taste
-MAX_LINES = 50  # lines of a list that are considered; taste
 MOST_RUNS = 8  # of a list: what fits in a short answer
 MOST_FAILED, MOST_FAILED_LISTED = 50, 10  # failed questions of a run, alone and in a list; taste
 MOST_CHANGES, MOST_MOVED = 3, 3  # measures and queries of a comparison; taste

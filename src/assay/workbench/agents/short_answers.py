@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
+MAX_LINES = 50  # lines of a list that are considered; taste
 DEFAULT_CHARACTERS = 1_950  # characters of an answer where no limit is given
 LEAST = 60  # characters of a passage, however many share the room; taste
 AROUND = 20  # characters that a passage takes beside its text: its name, quotes and dots; chosen

@@ -19,10 +19,10 @@ import numpy as np
 from assay.core.errors import AssayError, InputError
 from assay.core.files import stamp_of
 from assay.core.results import (
+    SURE,
     Baseline,
     Entry,
     GoldenResults,
-    GradedEntry,
     Pair,
     Recorded,
     Results,
@@ -32,7 +32,7 @@ from assay.core.results import (
 from assay.evaluation import statistics
 from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.evaluation.golden.changes import with_same_judgments
-from assay.evaluation.unjudged.verdict_stability import SURE, is_closed
+from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.judging.next import next_to_judge
 from assay.reports.view import SMALL_SLICE, failed_musts
 from assay.reports.wording import (
@@ -400,17 +400,11 @@ def _slices(pairs: Sequence[tuple[Entry, Entry]], key: str) -> Iterator[SliceCha
     for kind in SLICES:
         groups: dict[str, list[tuple[Entry, Entry]]] = {}
         for pair in pairs:
-            if name := _slice_of(pair[1], kind):
+            if name := pair[1].in_slice(kind):
                 groups.setdefault(name, []).append(pair)
         if len(groups) > 1:
             for name, some in sorted(groups.items(), key=lambda named: (-len(named[1]), named[0])):
                 yield _slice(kind, name, some, key)
-
-
-def _slice_of(entry: Entry, kind: str) -> str:
-    if isinstance(entry, GradedEntry):
-        return entry.in_slice(kind)
-    return str(getattr(entry, kind, "") or "")
 
 
 def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str) -> SliceChange:

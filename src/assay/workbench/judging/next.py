@@ -3,8 +3,6 @@ threshold."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +17,7 @@ from assay.core.types import ASKED_BY_NEXT
 from assay.evaluation.comparison import compare
 from assay.evaluation.unjudged.verdict_stability import is_closed
 from assay.formats.results_json import read_results
-from assay.formats.spreadsheet import guarded_row
+from assay.formats.spreadsheet import csv_text, guarded_row
 from assay.judging.next import Decision, next_to_judge
 from assay.reports.wording import Sentences, answers
 from assay.reports.words import Words
@@ -117,11 +115,17 @@ def write_pairs(decision: Decision, output: Path) -> None:
             f"pairs must be written as .csv or .json, not {output.suffix or 'without an ending'}",
             where=str(output),
         )
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"])
-    for pair in decision.pairs:
-        narrowing = f"{pair.narrowing:.6f}"
-        row = (pair.query_id, pair.query_text, pair.doc_id, "", "", ASKED_BY_NEXT, narrowing)
-        writer.writerow(guarded_row(row))
-    write_atomic(output, stream.getvalue())
+    columns = ["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"]
+    rows = (
+        (
+            pair.query_id,
+            pair.query_text,
+            pair.doc_id,
+            "",
+            "",
+            ASKED_BY_NEXT,
+            f"{pair.narrowing:.6f}",
+        )
+        for pair in decision.pairs
+    )
+    write_atomic(output, csv_text([columns, *map(guarded_row, rows)]))

@@ -5,8 +5,6 @@ would be unfair to it."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ from assay.corpus.lookup import FileIds, corpus_named, documents, is_corpus, req
 from assay.engines.engine_table import EngineConfig
 from assay.engines.running import BASELINES, ask_engine, corpus_of
 from assay.formats.gold_jsonl import lock_gold_set
-from assay.formats.spreadsheet import guarded_row
+from assay.formats.spreadsheet import csv_text, guarded_row
 from assay.gold.votes import PairKey
 from assay.judging.labels import read_policy
 from assay.judging.pool import (
@@ -429,11 +427,8 @@ def write_pairs(pairs: Sequence[PooledPair], gold: GoldSet, output: Path) -> Non
     if output.suffix == ".json":
         write_atomic(output, encode([dict(zip(columns, row, strict=True)) for row in rows]))
         return
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*columns, "grade", "rationale", "source"])
-    writer.writerows(guarded_row([*row, "", "", SOURCE]) for row in rows)
-    write_atomic(output, stream.getvalue())
+    table = [guarded_row([*row, "", "", SOURCE]) for row in rows]
+    write_atomic(output, csv_text([[*columns, "grade", "rationale", "source"], *table]))
 
 
 def queue_pool(service: Service, dataset: Path, pooled: PoolOutcome) -> int:

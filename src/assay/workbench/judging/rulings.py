@@ -103,11 +103,6 @@ def open_disputes(
     return list_disputes(session.gold, waiting, stale=_stale_votes(session, waiting, home))
 
 
-def dispute_count(dataset: Path) -> int:
-    with vote_totals(open_session(dataset)) as totals:
-        return len(totals.disputes())
-
-
 def ruled_pair(dataset: Path, query_id: str, doc_id: str) -> Dispute | None:
     """A pair that was ruled on, to rule on it again; None if nobody has."""
     session = open_session(dataset)

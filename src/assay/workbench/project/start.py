@@ -33,8 +33,8 @@ from assay.formats.results_json import read_results
 from assay.gold.log import open_log
 from assay.judging.pool import pool_path, read_pool
 from assay.reports.words import page_words
-from assay.workbench.judging.rulings import dispute_count
 from assay.workbench.judging.set_edits import read_queries
+from assay.workbench.judging.vote_totals import rulings_needed
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.engines import propose_table
@@ -267,7 +267,7 @@ def _ruling_step(*, has_votes: bool) -> StartStep:
         key="rulings",
         commands=(("gold", "adjudicate", str(SET), *(back if is_written else leave)),),
         by_hand="rulings" if is_written and not _is_filled_in(OPEN) else "",
-        is_done=has_votes and dispute_count(SET) == 0,
+        is_done=has_votes and rulings_needed(SET) == 0,
     )
 
 

@@ -541,11 +541,18 @@ def _undo_refusal(item: ReviewItem, seen_at: datetime | None, by: str) -> Review
 # ── the commands of `assay gold` ──────────────────────────────────────────────────────────────────
 
 
-def promote_rows(
-    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
+def decide_rows(
+    service: Service,
+    gold: Path,
+    ids: Sequence[str],
+    outcome: Literal["approved", "rejected"],
+    *,
+    by: str,
+    why: str = "",
 ) -> RowsOutcome:
-    """Approve rows by their ids."""
-    return decisions.approve(gold, ids, _decision(service, by, why))
+    """Approve or reject rows by their ids."""
+    decide = decisions.approve if outcome == "approved" else decisions.reject
+    return decide(gold, ids, _decision(service, by, why))
 
 
 def correct_row(
@@ -564,13 +571,6 @@ def correct_row(
     if correction.add and row is not None and not allow_unknown:
         refuse_unknown(service, gold, row.corpus, correction.add, hint=UNKNOWN_DOCUMENT)
     return decisions.correct(gold, id, correction, _decision(service, by, why))
-
-
-def reject_rows(
-    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str
-) -> RowsOutcome:
-    """Reject rows by their ids."""
-    return decisions.reject(gold, ids, _decision(service, by, why))
 
 
 def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> RowsOutcome:

@@ -157,14 +157,12 @@ def queue(
     service: Service,
     *,
     gold: str = "",
-    state: str = "pending_review",
-    kind: str = "",
     limit: int = 50,
     offset: int = 0,
 ) -> Page[ReviewItem]:
-    """A page of the items in one state, the oldest first."""
+    """A page of the pending items, the oldest first."""
     size = page_size(limit)
-    found = filter_items(service, QueueFilter(gold=gold, state=state, kind=kind))
+    found = filter_items(service, QueueFilter(gold=gold, state="pending_review"))
     return page_of(found[offset : offset + size + 1], offset, size)
 
 

@@ -19,7 +19,15 @@ import msgspec
 from assay import __version__, formats
 from assay.core.errors import AssayError, EngineError, InputError, UsageError
 from assay.core.files import sha256_of, write_atomic
-from assay.core.results import EXIT, AnswerResults, Gate, GoldenResults, Results, Status
+from assay.core.results import (
+    EXIT,
+    SLICE_KINDS,
+    AnswerResults,
+    Gate,
+    GoldenResults,
+    Results,
+    Status,
+)
 from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query
 from assay.core.workers import Failure, Job, run_jobs
@@ -31,7 +39,6 @@ from assay.evaluation.comparison import Comparison, compare
 from assay.evaluation.gate_values import (
     ALIASES,
     LATENCY,
-    SLICES,
     golden_mistake,
     latency_mistake,
     scale_mistake,
@@ -424,7 +431,7 @@ def _gate_mistake(
         return f"gate on {gate.measure}: {name} is not scored by it", hint
     if wrong := scale_mistake(gate, spelt):
         return f"gate on {gate.measure}: {wrong}", "0.6 is 60%, and a drop of 0.02 is two points."
-    return _slice_mistake(gate, gold, name, SLICES)
+    return _slice_mistake(gate, gold, name, SLICE_KINDS)
 
 
 def _slice_mistake(
