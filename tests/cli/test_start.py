@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from kit.commands import Assay
 
 
@@ -140,6 +142,69 @@ def _judge_all(assay_cli: Assay, judge: str) -> None:
     rows = [f"{pair['query_id']},{pair['doc_id']},{len(pair['doc_id']) % 3},So." for pair in pairs]
     Path("grades.csv").write_text("\n".join(["query_id,doc_id,grade,rationale", *rows]))
     assert assay_cli("gold", "merge", "set.json", "grades.csv", "--judge", judge).code == 0
+
+
+def test_every_judge_is_awaited_and_what_they_gave_is_counted(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    """One judge gave their grades elsewhere and the other sends a file: nothing is scored before
+    both are merged."""
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    for name in ("ferry", "quay", "bakery"):
+        (folder / f"{name}.txt").write_text(f"A memo on the {name} and its insurance.")
+    Path("queries.txt").write_text("ferry insurance\nquay\n")
+    named = ("--engine", "bm25", "--engine", "bm25-forms", "--judges", "ann,ben")
+    assert assay_cli("start", folder, *named, "--yes").code == 0
+    _judge_all(assay_cli, "ann")
+    waiting = assay_cli("start", "--yes")
+    assert "Votes are still missing from: ben." in waiting.err
+    assert "assay score" not in waiting.out
+    assert assay_cli("gold", "packet", "set.json", "--judge", "ben", "-o", "ben.jsonl").code == 0
+    filled = Path("ben.jsonl").read_text().replace('"grade":null', '"grade":1')
+    Path("packet-ben.votes.jsonl").write_text(filled)
+    assert assay_cli("start", "--yes").out.startswith(
+        "assay gold merge set.json packet-ben.votes.jsonl\n"
+    )
+    steps = {step["key"]: step["is_done"] for step in assay_cli("start", "--json").json}
+    assert steps["votes"]
+    changed = filled.replace('"grade":1', '"grade":2', 1)
+    Path("later.votes.jsonl").write_text(changed)
+    steps = {step["key"]: step["is_done"] for step in assay_cli("start", "--json").json}
+    assert not steps["votes"], "a file that came later has another vote"
+
+
+def test_more_pairs_are_pooled_where_more_are_asked_for(assay_cli: Assay, tmp_path: Path) -> None:
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"m{number}.txt").write_text(f"Memo {number} on the ferry and its insurance.")
+    Path("queries.txt").write_text("ferry insurance\nferry memo\n")
+    named = ("--engine", "bm25", "--engine", "bm25-forms", "--judges", "ann,ben", "--pairs", "6")
+    assert assay_cli("start", folder, *named, "--yes").code == 0
+    assert len(json.loads(Path("set.pool.json").read_text())["pairs"]) == 6
+    assert assay_cli("start", "--pairs", "9", "--yes").code == 0
+    assert len(json.loads(Path("set.pool.json").read_text())["pairs"]) == 10
+
+
+def test_documents_are_imported_again_once_their_package_is_there(
+    assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    (folder / "ferry.txt").write_text("A memo on the ferry.")
+    for name in "abcd":
+        (folder / f"{name}.docx").write_bytes(b"PK")
+    lacking = tmp_path / "lacking"
+    lacking.mkdir()
+    (lacking / "docx.py").write_text('raise ModuleNotFoundError("no docx", name="docx")\n')
+    monkeypatch.syspath_prepend(lacking)  # for the processes that read
+    done = assay_cli("corpus", "import", folder, "--name", "memos")
+    assert "needs-extra: 4 files, such as a.docx: reading Word files needs the extra" in done.err
+    assert re.search(r"next: .*install.*\[documents\].*, then assay\s+corpus\s+import", done.out)
+    steps = assay_cli("start", folder, "--json").json
+    assert steps[0]["is_stale"]
+    assert "assay start" in assay_cli().out
 
 
 def test_one_engine_is_not_compared(assay_cli: Assay, tmp_path: Path) -> None:

@@ -247,6 +247,45 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(
     assert all("\n" not in reason for _, reason in reasons.values())
 
 
+def test_a_page_that_only_leads_to_another_is_no_document(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    refresh = '<html><head><meta http-equiv="Refresh" content="0; URL=new.html"></head><body>'
+    (folder / "old.html").write_text(f"{refresh}<p>Moved to <a>new.html</a>.</p></body>")
+    (folder / "live.html").write_text(f"{refresh}<p>{'The tide is at two. ' * 40}</p></body>")
+    _, found, problems = imported(folder)
+    assert list(found) == ["live"]
+    assert [(problem.code, problem.where) for problem in problems] == [("skipped", "old.html")]
+
+
+def test_the_letterhead_of_a_memo_gives_its_title_and_is_no_document(tmp_path: Path) -> None:
+    folder = tmp_path / "memos"
+    folder.mkdir()
+    memo = docx.Document()
+    memo.add_paragraph("HALDEN LLP")
+    memo.add_paragraph("MEMORANDUM")
+    table = memo.add_table(rows=3, cols=2)
+    said = (("To", "Board"), ("Date", "3 May 2025"), ("Re", "Who insures the ferry"))
+    for row, cells in zip(table.rows, said, strict=True):
+        row.cells[0].text, row.cells[1].text = cells
+    for text in ("Question", "Who pays for the ferry?", "Answer", "The insurer pays."):
+        memo.add_paragraph(text)
+    memo.save(str(folder / "ferry.docx"))
+    (folder / "quay.txt").write_text(
+        "MEMORANDUM\n\nTo: Board\nFrom: A. Ray\nRe: The lease of the quay\n\n"
+        "QUESTION\n\nWho owns the quay?\n\nANSWER\n\nThe town owns it."
+    )
+    _, found, _ = imported(folder)
+    assert [document.title for document in found.values()] == [
+        "Who insures the ferry – Question",
+        "Who insures the ferry – Answer",
+        "The lease of the quay – QUESTION",
+        "The lease of the quay – ANSWER",
+    ]
+    assert "3 May 2025" in found["ferry:question"].text
+    assert found["ferry:answer"].valid_from == "2025-05-03"
+
+
 def test_a_file_that_takes_too_much_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "heavy"
     folder.mkdir()

@@ -187,7 +187,7 @@ def test_under_majority_a_ruling_breaks_the_tie_and_only_that(
     assert "1 ruling without effect under the policy majority" in said
 
 
-@pytest.mark.parametrize(("name", "said"), [("ada.html", "presses s"), ("a.xlsx", "CSV UTF-8")])
+@pytest.mark.parametrize(("name", "said"), [("ada.html", "presses e"), ("a.xlsx", "CSV UTF-8")])
 def test_the_wrong_file_says_which_is_the_right_one(
     name: str, said: str, assay_cli: Assay, tmp_path: Path
 ) -> None:

@@ -86,12 +86,19 @@ def import_(
             progress=tick,
             limits=corpora.Limits(seconds=seconds, megabytes=memory),
         )
-    emit(report, lambda: listing.import_summary(report), json=json)
-    problems = corpora.corpus_problems(name)
-    for problem in problems[:20]:
-        warn(f"{problem.code}: {problem.where}: {problem.reason}")
-    if len(problems) > 20:
-        warn(f"{len(problems) - 20:,} more: assay corpus check {name}")
+    for line in (lines := listing.problem_lines(corpora.corpus_problems(name)))[
+        : listing.SHOWN_PROBLEMS
+    ]:
+        warn(line)
+    if len(lines) > listing.SHOWN_PROBLEMS:
+        warn(f"{len(lines) - listing.SHOWN_PROBLEMS:,} more: assay corpus check {name}")
+    if cut := corpora.cut_files(name):
+        files, parts = counted(cut.files, "file"), counted(cut.parts, "document")
+        say(
+            f"{files} became {parts}, one for each section or moment. If an engine of yours finds "
+            "whole files, import them whole: --option by=file"
+        )
+    emit(report, lambda: listing.import_summary(report, source), json=json)
 
 
 def _pair(text: str) -> tuple[str, str]:

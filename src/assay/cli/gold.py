@@ -558,6 +558,15 @@ def pool(
     corpus: Corpus = None,
     citations: Cited = False,
     depth: Depth = 10,
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="About how many pairs for each judge: results are taken only as deep as that "
+            "needs, and no deeper than --depth.",
+            show_default="all to --depth",
+        ),
+    ] = None,
     judges: Judges = "",
     overlap: Overlap = None,
     seed: Seed = None,
@@ -582,6 +591,7 @@ def pool(
         corpus=corpus,
         citations=citations,
         depth=depth,
+        pairs=pairs,
         judges=tuple(name.strip() for name in judges.split(",")) if judges else (),
         overlap=overlap,
         seed=seed,

@@ -696,16 +696,15 @@ def start(
         found_steps = way.steps(answers)
         emit(found_steps, lambda: _step_lines(found_steps), json=json)
         return
-    while (at := way.next_step(answers)) is not None:
+    while (at := way.next_step(answers := way.known_answers())) is not None:
         number, step = at
         say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")
         if step.asks:
             changed = _ask_answers(step, answers)
             if changed is None:
                 return
-            answers = changed
-            way.keep_answers(answers)
-            _check_two_engines(answers)
+            way.keep_answers(changed)
+            _check_two_engines(changed)
         elif not _run(step, yes=yes):
             return
     also = ", and so has assay serve" if extras.is_installed("serve") else ""
@@ -784,8 +783,11 @@ def _run(step: StartStep, *, yes: bool) -> bool:
     from assay.reports.words import page_words
     from assay.workbench.project import start as way
 
+    words = page_words("en", "start")
     if step.by_hand:
-        say(page_words("en", "start")[f"by_hand {step.by_hand}"])
+        say(words[f"by_hand {step.by_hand}"])
+    if step.awaited:
+        say(words["awaited"].format(judges=", ".join(step.awaited)))
     for line in step.lines:
         put(line)
     if not step.commands or (step.by_hand and not _can_ask()):

@@ -126,7 +126,7 @@ def read_ballots(path: Path) -> Ballots:
 
 _PAGE = (
     "this is the page, and the votes are in the browser of the judge",
-    "The judge opens the page, presses s, and sends the file that it saves: "
+    "The judge opens the page, presses e, and sends the file that it saves: "
     "packet-NAME.votes.jsonl.",
 )
 _WORKBOOK = (

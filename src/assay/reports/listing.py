@@ -4,6 +4,7 @@ judging, trials of engines, and the status of the project."""
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
     from assay.corpus.citations import Resolved
     from assay.corpus.disk import LinkedDocument
+    from assay.corpus.importers.kinds import Problem
     from assay.engines.http_table import Preset
     from assay.engines.mapping import Proposal
     from assay.engines.running import Trial
@@ -210,11 +212,12 @@ def findings_table(findings: Sequence[Finding]) -> RenderableType:
 # ── corpora ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def import_summary(report: ImportReport) -> RenderableType:
+def import_summary(report: ImportReport, source: str) -> RenderableType:
     done = "unchanged" if report.unchanged else "imported"
-    cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items() if count)
+    cited = ", ".join(
+        f"{spoken_key(name)} {count:,}" for name, count in report.citations.items() if count
+    )
     bad = ", ".join(f"{name} {count:,}" for name, count in report.problems.items()) or "none"
-    install = "" if is_installed("search") else f"{install_command('search')}, then "
     what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
     if report.kept:
         what += f"; {counted(report.kept, 'file')} had not changed"
@@ -222,8 +225,36 @@ def import_summary(report: ImportReport) -> RenderableType:
         Text.assemble((report.name, "bold"), what),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),
         Text(f"problems: {bad}", style="dim" if bad == "none" else "yellow"),
-        Text(f"next: {install}assay index {report.name}", style="dim"),
+        Text(f"next: {_after_import(report, source)}", style="dim"),
     )
+
+
+def _after_import(report: ImportReport, source: str) -> str:
+    """The next command: files that a missing package left out come first."""
+    if "needs-extra" in report.problems:
+        again = shlex.join(("assay", "corpus", "import", source, "--name", report.name))
+        return f"{install_command('documents')}, then {again}"
+    if is_installed("search"):
+        return f"assay index {report.name}"
+    return f"{shlex.join(('assay', 'start', source))} compares engines on it"
+
+
+MAX_ALIKE = 3  # problems with one reason that are listed one by one; taste
+SHOWN_PROBLEMS = 20  # lines of problems after an import; taste
+
+
+def problem_lines(problems: Sequence[Problem]) -> list[str]:
+    """The problems of an import. Many files with one reason have one line."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for problem in problems:
+        alike.setdefault((problem.code, problem.reason), []).append(problem.where)
+    lines = []
+    for (code, reason), places in alike.items():
+        if len(places) > MAX_ALIKE:
+            lines.append(f"{code}: {len(places):,} files, such as {places[0]}: {reason}")
+        else:
+            lines += [f"{code}: {place}: {reason}" for place in places]
+    return lines
 
 
 def document_page(document: LinkedDocument) -> RenderableType:

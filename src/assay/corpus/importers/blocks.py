@@ -29,6 +29,10 @@ LETTERHEAD = 200  # characters above the first heading that are no document of t
 WIDEST_CELLS = 200  # columns of a table that are kept (taste)
 
 
+class NoDocument(InputError):
+    """The file can be read, and is no document."""
+
+
 class Attachment(NamedTuple):
     """A file inside another one."""
 
@@ -57,6 +61,17 @@ DATED_BLOCKS = 8  # at the beginning of a file, where it states its date (taste)
 _DATED = re.compile(
     r"\s*(?:date|dated|published|issued|päivämäärä|päiväys|julkaistu|annettu|datum|תאריך|פורסם)"
     r"(?:\s+on)?(?:\s*:\s*|\s+)",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"(?:re|subject|regarding|asia|aihe|ärende|betreff|betr|objet|הנדון|נושא)\.?\s*[:|]\s*(?P<text>.+)",
+    re.IGNORECASE,
+)
+# a line of a letterhead: what a memo says of itself before its text
+_HEAD_LINE = re.compile(
+    r"(?:to|from|cc|date|re|subject|regarding|client|matter|author|reference|our ref|file"
+    r"|vastaanottaja|lähettäjä|päiväys|pvm|asia|aihe|till|från|datum|ärende|an|von|betreff|betr"
+    r"|à|de|date|objet|אל|מאת|תאריך|הנדון|נושא)\.?\s*[:|]",
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"\n[ \t\u00a0]*\n\s*")
@@ -122,7 +137,8 @@ def read_text(data: bytes) -> Content:
     capitals = [_is_in_capitals(block) for block in blocks]
     if capitals[:2] == [True, False] and sum(capitals) > 1 and unit_of(blocks[1].text) is None:
         title = ""  # the first of several headings, with its text: the file's name tells more
-    return Content(blocks, title=_shortened(title), date=_stated_date(blocks), notes=notes)
+    title = _stated_subject(blocks) or _shortened(title)
+    return Content(blocks, title=title, date=_stated_date(blocks), notes=notes)
 
 
 def _is_in_capitals(block: Block) -> bool:
@@ -146,6 +162,22 @@ def _stated_date(blocks: Sequence[Block]) -> str:
             if day := iso_date(rest) or iso_date(next(found, "")):
                 return day
     return ""
+
+
+def _stated_subject(blocks: Sequence[Block]) -> str:
+    """The subject that a memo or letter states in its letterhead."""
+    lines = [line.strip() for block in blocks[:DATED_BLOCKS] for line in block.text.split("\n")]
+    is_head = sum(_HEAD_LINE.match(line) is not None for line in lines) > 1
+    found = (match["text"] for line in lines if (match := _SUBJECT.match(line)) is not None)
+    return _shortened(" ".join(next(found, "").split())) if is_head else ""
+
+
+def is_letterhead(text: str) -> bool:
+    """Whether a text is what a memo says of itself: to whom, from whom, when and on what."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    heads = [line for line in lines if _HEAD_LINE.match(line)]
+    others = [line for line in lines if not _HEAD_LINE.match(line)]
+    return len(text) <= 2 * LETTERHEAD and bool(heads) and all(line.isupper() for line in others)
 
 
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
@@ -250,6 +282,7 @@ _BREAKS |= set(_HEADINGS)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 _DATES = {"date", "dc.date", "dcterms.date", "dcterms.issued", "article:published_time"}
 _DATES |= {"publication_date", "datepublished", "last-modified"}
+LONGEST_REDIRECT = 500  # characters of a page that only leads to another one (taste)
 _SPACE = re.compile(r"[\s\u00a0]+")
 
 
@@ -261,6 +294,8 @@ def read_html(data: bytes) -> Content:
     text, notes = decode(data, charset[1].decode("ascii") if charset else "")
     page = LexborHTMLParser(text)
     blocks = _html_blocks(page)
+    if _leads_elsewhere(page) and sum(len(block.text) for block in blocks) <= LONGEST_REDIRECT:
+        raise NoDocument("it only leads to another page")
     title = page.css_first("title")
     first = next((block.text for block in blocks if block.level == 1), "")
     stated = {
@@ -278,6 +313,16 @@ def read_html(data: bytes) -> Content:
         language=language_code((root.attributes.get("lang") or "") if root else ""),
         notes=notes,
     )
+
+
+def _leads_elsewhere(page: Any) -> bool:
+    """Whether a page sends its reader on to another one at once."""
+    refreshing = (
+        (meta.attributes.get("content") or "").lower()
+        for meta in page.css("meta")
+        if (meta.attributes.get("http-equiv") or "").lower() == "refresh"
+    )
+    return any("url=" in content.replace(" ", "") for content in refreshing)
 
 
 def _html_blocks(page: Any) -> tuple[Block, ...]:
@@ -436,7 +481,7 @@ def read_docx(data: bytes) -> Content:
     made = stated.modified or stated.created
     if made and made.date().isoformat() == TEMPLATE_DAY:
         made = None
-    title = _headed_title(blocks) or (stated.title or "").strip()
+    title = _stated_subject(blocks) or _headed_title(blocks) or (stated.title or "").strip()
     if not title or title.lower() in ("word document", "document"):
         first = next((b.text for b in blocks if b.text.strip()), "")
         title = _shortened(" ".join(first.split()))
@@ -650,7 +695,7 @@ def read_pdf(data: bytes) -> Content:
     made = _PDF_DATE.match(stated.get("CreationDate", ""))
     title = " ".join(stated.get("Title", "").split())
     if not title or re.search(r"\.(?:docx?|pdf|indd)$|^Microsoft Word", title):
-        title = blocks[0].text[:200] if blocks else ""
+        title = _stated_subject(blocks) or (blocks[0].text[:200] if blocks else "")
     return Content(
         blocks,
         title=title,

@@ -31,7 +31,9 @@ from assay.corpus.importers.blocks import (
     NUMBERED_LINE,
     READERS,
     Content,
+    NoDocument,
     check_archive,
+    is_letterhead,
 )
 from assay.corpus.importers.kinds import (
     Options,
@@ -50,7 +52,7 @@ from assay.law.places import normal_part
 from assay.law.versions import status_of_text, with_status_mark
 
 SCHEME = PLAIN
-VERSION = 3  # raised when the same source gives other documents
+VERSION = 4  # raised when the same source gives other documents
 ISOLATED = True  # its files are read by a process with limits of memory and time
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")
@@ -174,7 +176,8 @@ def _read_file(
         yield _problem(file, "needs-extra", error.message)
         return
     except InputError as error:
-        yield _problem(file, "unreadable", error.message)
+        code = "skipped" if isinstance(error, NoDocument) else "unreadable"
+        yield _problem(file, code, error.message)
         return
     except MemoryError:
         raise
@@ -253,10 +256,13 @@ def _whole_document(source: _Source, blocks: tuple[Block, ...]) -> Document:
 
 def _joined(sections: list[Section]) -> list[Section]:
     """The sections, with a letterhead or a few lines before the first heading in the first one."""
-    if len(sections) < 2 or sections[0].heading or len(sections[0].text) > LETTERHEAD:
-        return sections
-    preface, first, *others = sections
-    return [first._replace(paragraphs=preface.paragraphs + first.paragraphs), *others]
+    while len(sections) > 1:
+        preface, first, *others = sections
+        is_short = preface.heading is None and len(preface.text) <= LETTERHEAD
+        if not (is_short or is_letterhead(preface.text)):
+            break
+        sections = [first._replace(paragraphs=preface.paragraphs + first.paragraphs), *others]
+    return sections
 
 
 def _section_documents(source: _Source, sections: list[Section]) -> Iterator[Document]:

@@ -52,7 +52,8 @@ CITATIONS = "citations"
 
 
 class PoolRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The systems to pool for a set. Judges, overlap and seed stay as they were unless given."""
+    """The systems to pool for a set, no deeper than `depth`, and with `pairs` only as deep as gives
+    each judge so many. Judges, overlap and seed stay as they were unless given."""
 
     dataset: Path
     engines: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class PoolRequest(msgspec.Struct, frozen=True, kw_only=True):
     corpus: Path | None = None
     citations: bool = False
     depth: int = 10
+    pairs: int | None = None
     judges: tuple[str, ...] = ()
     overlap: float | None = None
     seed: int | None = None
@@ -113,6 +115,9 @@ def pool_gold(
     corpus = _corpus_searched(request, systems)
     known = known_ids(corpus) if corpus is not None else None
     tops = [(each.name, _top_documents(each, gold, request, progress, say)) for each in systems]
+    if request.pairs is not None:
+        request = msgspec.structs.replace(request, depth=_depth_for(request, tops, known))
+        tops = _cut_tops(tops, request.depth)
     if request.citations:
         tops.append((CITATIONS, _cited_documents([top for _, top in tops], corpus, request.depth)))
     found = _found_pairs(tops, known, say)
@@ -209,6 +214,31 @@ def _configured(name: str, settings: EngineConfig | None) -> _System | None:
 # ── asking ────────────────────────────────────────────────────────────────────────────────────────
 
 Top = Mapping[str, Sequence[str]]  # query -> the documents that a system puts on top
+Tops = list[tuple[str, Top]]
+
+
+def _depth_for(request: PoolRequest, tops: Tops, known: Container[str] | None) -> int:
+    """The least depth at which each judge has the pairs that are wanted, else the depth asked."""
+    before = read_pool(request.dataset)
+    judges = request.judges or (before.judges if before else ())
+    kept_overlap = before.overlap if before else 0.0
+    overlap = kept_overlap if request.overlap is None else request.overlap
+    share = (1 + overlap) / len(judges) if judges else 1.0  # of all pairs, for one judge
+    for depth in range(1, request.depth):
+        pairs = {
+            (query_id, doc_id)
+            for _, top in _cut_tops(tops, depth)
+            for query_id, doc_ids in top.items()
+            for doc_id in doc_ids
+            if known is None or doc_id in known
+        }
+        if len(pairs) * share >= (request.pairs or 0):
+            return depth
+    return request.depth
+
+
+def _cut_tops(tops: Tops, depth: int) -> Tops:
+    return [(name, {query: docs[:depth] for query, docs in top.items()}) for name, top in tops]
 
 
 def _top_documents(

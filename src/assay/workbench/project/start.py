@@ -25,20 +25,23 @@ from assay.core import extras
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml, write_atomic
 from assay.core.workspace import workspace
+from assay.corpus.build import NEEDS_EXTRA
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_current
 from assay.engines.running import BASELINES
 from assay.evaluation.receipts import gold_fingerprint
+from assay.formats.ballots import read_ballots
 from assay.formats.results_json import read_results
 from assay.gold.log import open_log
 from assay.judging.pool import pool_path, read_pool
 from assay.reports.words import page_words
 from assay.workbench.judging.set_edits import read_queries
-from assay.workbench.judging.vote_totals import rulings_needed
+from assay.workbench.judging.vote_totals import rulings_needed, uncounted
 from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.service import Service
 from assay.workbench.scoring.engines import propose_table
 from assay.workbench.scoring.history import record
+from assay.workbench.searching.corpora import corpus_rows
 
 SET = Path("set.json")
 QUERIES = Path("queries.txt")
@@ -59,17 +62,20 @@ class StartAnswers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     engines: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     pairs: int = PAIRS
+    pooled: int = 0  # the pairs that were asked for when the pool was made here
 
 
 class StartStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step: the commands that do it, and what a person does where no command can. `asks` names
     the answer that is missing. Its words are in `reports/words/pages/start.*.toml`, by `key`,
-    `by_hand` and `note`. One that `is_stale` was done, and its input has changed since."""
+    `by_hand` and `note`, after which come the names of who is `awaited`. One that `is_stale` was
+    done, and its input has changed since."""
 
     key: str
     title: str = ""
     commands: tuple[tuple[str, ...], ...] = ()
     by_hand: str = ""
+    awaited: tuple[str, ...] = ()
     note: str = ""
     asks: str = ""
     is_done: bool = False
@@ -97,8 +103,14 @@ def keep_answers(answers: StartAnswers) -> None:
 
 
 def corpus_name(documents: str) -> str:
-    """A name for the corpus of a folder: that of the folder."""
-    return re.sub(r"[^\w-]+", "-", Path(documents).resolve().stem).strip("-").lower() or "documents"
+    """The name of the corpus of a folder: the one that it was imported under, else its own."""
+    place = str(Path(documents).resolve())
+    known = (row.name for row in corpus_rows() if (row.kind, row.source) == ("documents", place))
+    return (
+        next(known, "")
+        or re.sub(r"[^\w-]+", "-", Path(documents).resolve().stem).strip("-").lower()
+        or "documents"
+    )
 
 
 def steps(answers: StartAnswers) -> list[StartStep]:
@@ -127,12 +139,17 @@ def _fingerprint(answers: StartAnswers) -> str:
 
 
 def _document_step(answers: StartAnswers) -> StartStep:
+    """Import the documents, and again once a package is installed that some of them need."""
     name = answers.corpus
+    is_here = bool(name) and is_corpus(name)
+    lacks_some = is_here and NEEDS_EXTRA in corpus_named(name, None).manifest.problems
+    is_stale = lacks_some and extras.is_installed("documents")
     return StartStep(
         key="documents",
         commands=(("corpus", "import", answers.documents, "--name", name),) if name else (),
         asks="" if name else "documents",
-        is_done=bool(name) and is_corpus(name),
+        is_done=is_here and not is_stale,
+        is_stale=is_stale,
     )
 
 
@@ -204,19 +221,15 @@ def _judging_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
         pool is not None
         and pool.corpus_fingerprint == fingerprint
         and set(answers.engines) <= set(pool.systems)
+        and answers.pooled in (0, answers.pairs)
     )
     has_packets = bool(packets) and all(_is_since(path, pooled) for _, path in packets)
     on_pages = has_votes and not any(path.exists() for _, path in packets)
-    are_all_judged = has_votes and _all_judged()
-    received = sorted(
-        str(path)
-        for path in Path().glob("*votes.jsonl")
-        if all(_is_since(path, packet) for _, packet in packets if packet.exists())
-    )
+    are_all_judged = has_votes and not _judges_at_work()
     judges = ",".join(answers.judges)
     engines = (word for engine in answers.engines for word in ("--engine", engine))
     pooling = ("gold", "pool", str(SET), *engines, "--corpus", answers.corpus)
-    pooling += ("--depth", str(_depth(answers)), "--judges", judges or "ann,ben", "--overlap", "1")
+    pooling += ("--pairs", str(answers.pairs), "--judges", judges or "ann,ben", "--overlap", "1")
     return [
         StartStep(key="judges", asks="judges", is_done=bool(answers.judges)),
         StartStep(
@@ -234,16 +247,46 @@ def _judging_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
             is_done=is_pooled and (has_packets or on_pages or are_all_judged),
             is_stale=any(path.exists() for _, path in packets) and not (is_pooled and has_packets),
         ),
-        StartStep(
-            key="votes",
-            commands=(("gold", "merge", str(SET), *received), ("gold", "agreement", str(SET)))
-            if received
-            else (),
-            by_hand="" if received else "votes",
-            is_done=is_pooled and has_votes and (bool(received) or are_all_judged),
-        ),
+        _vote_step(answers, is_pooled=is_pooled, has_votes=has_votes),
         _ruling_step(has_votes=has_votes),
     ]
+
+
+def _vote_step(answers: StartAnswers, *, is_pooled: bool, has_votes: bool) -> StartStep:
+    """Merge the files that judges sent back, and count what they gave on the pages. A judge has
+    finished who sent a file, or graded every pair on the pages."""
+    packets = [path for judge in answers.judges if (path := Path(f"{judge}.html")).exists()]
+    files = [
+        path
+        for path in sorted(Path().glob("*votes.jsonl"))
+        if all(_is_since(path, packet) for packet in packets)
+    ]
+    votes = open_log(SET).votes() if has_votes else []
+    known = {(vote.query_id, vote.doc_id, vote.judge, vote.grade) for vote in votes}
+    sent = [(path, _votes_in(path)) for path in files]
+    new = [str(path) for path, given in sent if not given or not given <= known]
+    finished = {judge for _, given in sent for _, _, judge, _ in given}
+    at_work = _judges_at_work() if has_votes else set(answers.judges)
+    awaited = tuple(judge for judge in answers.judges if judge in at_work and judge not in finished)
+    is_open = bool(new) or (has_votes and uncounted(SET) > 0)
+    merging = (("gold", "merge", str(SET), *new), ("gold", "agreement", str(SET)))
+    return StartStep(
+        key="votes",
+        commands=merging if is_open else (),
+        by_hand="votes" if awaited else "",
+        awaited=awaited,
+        is_done=is_pooled and has_votes and not awaited and not is_open,
+    )
+
+
+def _votes_in(file: Path) -> set[tuple[str, str, str, int | None]]:
+    """The query, document, judge and grade of each vote in a file; none where it cannot be read,
+    which its merge explains."""
+    try:
+        rows = read_ballots(file).rows
+    except AssayError:
+        return set()
+    return {(row.query_id, row.doc_id, row.judge, row.grade) for row in rows}
 
 
 def _is_since(path: Path, than: Path) -> bool:
@@ -251,12 +294,12 @@ def _is_since(path: Path, than: Path) -> bool:
     return path.exists() and than.exists() and path.stat().st_mtime >= than.stat().st_mtime
 
 
-def _all_judged() -> bool:
-    """Whether every judge has graded every pair that was dealt to them, on the pages."""
+def _judges_at_work() -> set[str]:
+    """The judges who have not graded every pair that was dealt to them."""
     pool, votes = read_pool(SET), open_log(SET).votes()
     voted = {(vote.query_id, vote.doc_id, vote.judge) for vote in votes}
     pairs = pool.pairs if pool else ()
-    return all((*pair.key, judge) in voted for pair in pairs for judge in pair.judges)
+    return {judge for pair in pairs for judge in pair.judges if (*pair.key, judge) not in voted}
 
 
 def _ruling_step(*, has_votes: bool) -> StartStep:
@@ -274,19 +317,6 @@ def _ruling_step(*, has_votes: bool) -> StartStep:
 def _is_filled_in(file: Path) -> bool:
     with file.open(encoding="utf-8-sig", newline="") as lines:
         return all(row.get("grade") for row in csv.DictReader(lines))
-
-
-def _depth(answers: StartAnswers) -> int:
-    """How deep to look into each engine, for about as many pairs as a judge has time for: much of
-    what two engines have on top is often the same."""
-    try:
-        queries = (
-            len(formats.read_gold(SET).queries) if SET.exists() else len(read_queries(QUERIES))
-        )
-    except AssayError:
-        queries = 20
-    per_query = answers.pairs / max(queries, 1)
-    return max(1, round(per_query / (1 + 0.4 * (len(answers.engines) - 1))))
 
 
 def _results(engine: str) -> str:
@@ -404,6 +434,9 @@ def run_commands(step: StartStep, output: int | None = None) -> bool:
     if step.key == "try":
         answers = known_answers()
         write_atomic(_marker(), _tried(_can_try(answers), _fingerprint(answers)))
+    elif step.key == "pool":
+        answers = known_answers()
+        keep_answers(replace(answers, pooled=answers.pairs))
     return True
 
 

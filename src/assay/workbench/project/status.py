@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, InputError
+from assay.core.extras import is_installed
 from assay.core.files import read_toml
 from assay.core.workspace import workspace
 from assay.reports.listing import LastVerdict, ProjectStatus
@@ -103,6 +104,11 @@ def _count_items(pooled: list[Path], reviewed: list[Path]) -> int:
     return left + sum(item.state == "pending_review" for item in found)
 
 
+def _is_on_the_way() -> bool:
+    """Whether `assay start` was begun here, and has not come to its last file yet."""
+    return (workspace() / "start.json").exists() and not Path("pairs.csv").exists()
+
+
 def _next_steps(
     tables: dict[str, object] | None,
     problem: str,
@@ -113,9 +119,12 @@ def _next_steps(
     """The one step that helps most, and another way where there is one."""
     if problem:
         return [f"mend {CONFIG}"]
+    if _is_on_the_way():
+        return ["assay start"]
     if tables is None:
         if corpora:
-            return [f'assay search {corpora[0]} "…"', "assay init"]
+            searching = [f'assay search {corpora[0]} "…"'] if is_installed("search") else []
+            return [*searching, "assay start FOLDER"]
         return ["assay init", "assay demo"]
     if not _names(tables, "gold") and not _names(tables, "answers"):
         return ["assay gold init set.json --queries queries.txt"]

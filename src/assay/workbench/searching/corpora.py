@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -120,6 +120,22 @@ def known_manifest(name: str) -> Manifest | None:
 def corpus_problems(name: str, home: Path | None = None) -> list[Problem]:
     """The records of its source that could not be used."""
     return corpus_named(name, home).problems()
+
+
+class CutFiles(NamedTuple):
+    """How many files of a corpus are several documents, and how many those are."""
+
+    files: int
+    parts: int
+
+
+def cut_files(name: str) -> CutFiles | None:
+    """The files that were cut into documents; None where every file is one document."""
+    corpus = corpus_named(name)
+    if corpus.manifest.kind != "documents":
+        return None
+    files = [doc_id.partition(":")[0] for doc_id in corpus.ids if ":" in doc_id]
+    return CutFiles(len(set(files)), len(files)) if files else None
 
 
 def corpus_stats(name: str) -> Stats:
