@@ -177,9 +177,8 @@ def main() -> None:
         _unexpected(error)
 
 
-MAX_ERROR_LINE = (
-    2_000  # characters of a line of an error: an id in it may be megabytes long; chosen
-)
+# characters of a line of an error: an id in it may be megabytes long; chosen
+MAX_ERROR_LINE = 2_000
 
 
 def _clipped(text: str) -> str:

@@ -234,9 +234,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # ── columns ───────────────────────────────────────────────────────────────────────────────────────
 
-ASKED_BY_NEXT = (
-    "gold next"  # the source of a judgment that was made because `gold next` asked for it
-)
+# the source of a judgment that was made because `gold next` asked for it
+ASKED_BY_NEXT = "gold next"
 JUDGMENT_TEXT_COLUMNS = ("rationale", "judge", "source", "rubric", "at", "supersedes", "extra")
 
 

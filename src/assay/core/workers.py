@@ -45,7 +45,7 @@ LOOK = 1.0  # between checks of silent workers
 LEFTOVER_GRACE = 0.5  # for the processes that a worker started to notice its end and clean up
 
 # messages on the pipes, a format of our own: before each one stands how many bytes it has
-LENGTH_BYTES = 8
+LENGTH_BYTES = 8  # of an unsigned 64-bit number
 FAREWELL = b""  # the message that says that there are no more jobs
 # The worker looks for modules where the command does, which need not be where a new Python would.
 START = "import sys; sys.path[:] = sys.argv[1:]; from assay.core.workers import serve; serve()"

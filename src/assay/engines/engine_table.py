@@ -1,10 +1,8 @@
-"""The tables `[engines.NAME]` of assay.toml: the kind of an engine, its own keys, and how it is
-called.
+"""Read the tables `[engines.NAME]` of assay.toml into settings from which an engine is opened.
 
 One key says the kind: `search_module` (or `module`), `engine`, `run`, `corpora`, or a key of
 `ENGINE_KINDS`, such as `http`. The other keys are those of every engine (`Common`) and those of the
-kind.
-Another package adds a kind with an entry point in `assay.engine_kinds`:
+kind. Another package adds a kind with an entry point in `assay.engine_kinds`:
 
     [project.entry-points."assay.engine_kinds"]
     court = "court_tools.connect:COURT"
@@ -302,7 +300,7 @@ def _common_alone(name: str, table: Mapping[str, object], where: str) -> EngineC
 def _common(table: Mapping[str, object], where: str) -> Common:
     known = {key: value for key, value in table.items() if key in Common.__struct_fields__}
     common = convert_table(known, Common, where)
-    for key, least, most in (
+    for key, least, most in (  # by taste: what is beyond is a slip of the pen
         ("top_k", 1, 10_000),
         ("retries", 0, 20),
         ("concurrency", 1, MOST_AT_ONCE),

@@ -1,5 +1,5 @@
-"""What a receipt states, so that a number can be computed again: the gold set, the measures and the
-run, and hashes and versions of everything a score depends on."""
+"""Write the receipt of a score, so that it can be computed again: the gold set, the measures and
+the run, and hashes and versions of everything a score depends on."""
 
 from __future__ import annotations
 

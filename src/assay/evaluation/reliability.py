@@ -1,5 +1,5 @@
 """Measure how far the scores of first hits can be trusted as probabilities: the reliability curve,
-the expected calibration error, and how well scores tell right from wrong."""
+the expected calibration error, and how well scores tell right from wrong (`CalibrationReport`)."""
 
 from __future__ import annotations
 

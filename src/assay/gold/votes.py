@@ -1,4 +1,4 @@
-"""Which votes hold: what each judge says of each document now.
+"""Decide which votes hold: what each judge says of each document now.
 
 A vote is taken back or replaced by one that names it (`supersedes`); times are for people to read.
 Two votes of one judge on one document that do not name each other were given in two copies of a

@@ -1,5 +1,5 @@
-"""Votes from the files that judges send back. Every row is checked against the set, and an invalid
-row is refused with its line before anything is written.
+"""Turn the files that judges send back into votes. Every row is checked against the set, and an
+invalid row is refused with its line before anything is written.
 
 The same row always gives the same vote, so merging a file twice adds nothing. Neither does a row
 that another tool sends back unchanged. A judge's later vote on a pair replaces the earlier one; two

@@ -30,7 +30,7 @@ from assay.judging.votes import READ_FIELDS, document_fingerprint
 FORMAT = 1  # of the file; a change that older versions cannot read raises it
 SUMMARY = "[Summary, not the document's own words] "
 
-MAX_CELL = 30_000  # characters; a cell of a spreadsheet holds 32,767
+MAX_CELL = 30_000  # characters; a cell holds 32,767 by the limit of Excel
 BETWEEN = "\n\n[…]\n\n"
 CSV_COLUMNS = (
     "query_id query type doc_id title question conclusion passages text "

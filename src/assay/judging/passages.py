@@ -24,9 +24,8 @@ from assay.language.terms import fold, same_by_rule, same_word
 PASSAGE_WORDS = 90  # words of a passage; taste
 MAX_PASSAGES = 3  # passages of a document; taste
 MAX_TEXT = 200_000  # characters of a document that are looked through; taste
-LANGUAGE_CHARACTERS = (
-    2_000  # characters that tell the language of a document that does not say; taste
-)
+# characters that tell the language of a document that does not say; taste
+LANGUAGE_CHARACTERS = 2_000
 AGAIN = 0.35  # what a word of the query is worth that another passage has; taste
 OFTEN = 0.1  # what words that come again are worth: enough to settle a tie; taste
 BARE = re.compile(r"\W+")

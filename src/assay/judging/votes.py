@@ -102,7 +102,7 @@ def _label_id(judgment: Judgment) -> str:
 LONGEST_REASON = 4_000  # characters of a reason; taste
 # what makes a text a reason; taste
 MIN_WORDS, MIN_LETTERS = 3, 10
-MIN_LETTERS_OF_TWO = 20  # of two words, in languages that write words together
+MIN_LETTERS_OF_TWO = 20  # of two words, in languages that write words together; taste
 MIN_ADDED = 3  # letters after a start that the rubric offers: "Another area of the law: tax"
 MIN_ADDED_WITHOUT_COLON = 5  # "Another area of the law entirely"
 EXPECTED_REASON = (

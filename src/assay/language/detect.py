@@ -23,9 +23,8 @@ from assay.language import english, finnish
 
 SAMPLED_CHARACTERS = 200_000  # characters that are looked at, to bound the time (taste)
 MIN_VOTING_SHARE = 0.1  # the share of words that must vote for a language (taste)
-SHORT_TEXT_WORDS = (
-    12  # words: a shorter text may be recognised by the shapes of its words alone (taste)
-)
+# words: a shorter text may be recognised by the shapes of its words alone (taste)
+SHORT_TEXT_WORDS = 12
 CODES = {
     "eng": "en",
     "english": "en",

@@ -34,9 +34,8 @@ from assay.law.spellings import (
     law_in_field,
 )
 
-MAX_SECTION = (
-    300  # characters that are read of a section (taste); a law with a long name is shorter
-)
+# characters that are read of a section (taste); a law with a long name is shorter
+MAX_SECTION = 300
 SECTION = re.compile(r"\d+[a-zåäö]*")
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")  # of a node id
 HEBREW_CHAPTER = re.compile(r"(?:פרק|חלק)?([א-ת]{1,3}\d*)[-–]?")

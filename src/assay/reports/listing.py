@@ -376,7 +376,7 @@ def shown_texts(hit: FoundDocument) -> list[str]:
     return [text for text in shown if text]
 
 
-SAME = 80  # letters in which a passage begins like the question that stands there already
+SAME = 80  # letters in which a passage begins like the question above it; taste
 
 
 def _reason_lines(hit: FoundDocument) -> list[str]:

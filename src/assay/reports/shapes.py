@@ -1,4 +1,4 @@
-"""The data of a report, whatever the format: what it says, in its language.
+"""The structs that a report is made of: `view` fills them once, and every format renders them.
 
 Names, reasons and what the gates said are words already; figures are numbers, which each format
 writes in its own way. Structs, because fourteen dataclasses take a tenth of the time that a small

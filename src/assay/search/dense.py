@@ -1,4 +1,4 @@
-"""Vectors: an encoder that ships with the package, or any embedding endpoint.
+"""Turn texts into vectors: with an encoder that ships with the package, or any embedding endpoint.
 
 One thread and no spinning: two thread pools that spin against each other on two cores cost several
 times the work.
@@ -38,7 +38,7 @@ SHIPPED = {
     "static-he-1": "assay.search.law_encoder:StaticEncoder",
 }
 ENCODERS = plugins.PluginKind(name="encoder", group="assay.encoders", built_in=SHIPPED)
-DIMENSIONS = 384  # of the three for English
+DIMENSIONS = 384  # of the three for English, as they were trained
 QUERY_TOKENS = 128  # as in training/encoder.py, with two marks
 CITED_TOKENS = 24  # as in training/encoder.py
 # taste

@@ -43,9 +43,8 @@ SIZES = (3, 4, 5)  # n-grams: fewer sizes pass less
 UNSEEN_SHARE = 0.5  # by hand, of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096  # words whose look-alikes are kept; chosen
 NO_HOLDERS = np.empty(0, np.int32)
-MANY_TIMES_FEWER = (
-    4  # taste: times fewer postings than documents, from which on those alone are looked at
-)
+# taste: times fewer postings than documents, from which on those alone are looked at
+MANY_TIMES_FEWER = 4
 # set by hand on questions on reports, not fitted (research/reports.md, experiments 19 and 29)
 BEGINNING = 3  # letters that the forms of a word have in common
 SHORT = 5  # letters of a word whose third may change
@@ -55,7 +54,7 @@ DERIVED = 0.6  # what such a word counts
 LONG_ROOT = 6  # letters in common from which on no vector is asked,
 LONG_SHARE = 0.6  # and so much of the shorter word
 ENDING = 5  # letters after them, at the most
-SAME_ROOT = 0.8  # what such a word counts
+SAME_ROOT = 0.8  # what such a word counts; set by hand
 K1 = 1.2  # BM25, the usual value
 B = 0.6  # BM25; chosen
 

@@ -60,10 +60,9 @@ FIRST_DENSE = 0.5  # what the encoder counts in choosing them
 MEANT = 0.6  # a thesaurus term, beside the word (research/finnish.md, experiment 12)
 TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
-NAMED_SECTION = (
-    4.0  # for the section that is all that is asked for: more than all other signals together
-)
-SUBJECT_LETTERS = 5  # such a word has at least
+# for the section that is all that is asked for: more than all other signals together
+NAMED_SECTION = 4.0
+SUBJECT_LETTERS = 5  # such a word has at least (taste)
 # of the provisions with a word, at least USUAL, the part that one act has: the word is then its own
 # (research/finnish.md, experiment 21)
 OWNED = 0.75

@@ -36,6 +36,7 @@ LEADING = 3  # hits whose chapter may be that of another
 READ = 2_000  # characters of a text
 LEADING_NUMBER = re.compile(r"\d+")
 NUMBER = re.compile(r"(?<![\d:/])\d+(?![\d/])")  # that may be one of a section
+# set by hand
 NAMED_DOCUMENT = 0.1  # of the signal that says that the question names a document
 CITED = 0.9  # of the signal that says that it is the provision cited
 LEAST_ROOT = 3  # letters

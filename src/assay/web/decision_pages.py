@@ -287,9 +287,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
     )
 
 
-UNFOLDED_ROWS = (
-    30  # runs in a list, and queries of a comparison, before the rest is folded away; taste
-)
+# runs in a list, and queries of a comparison, before the rest is folded away; taste
+UNFOLDED_ROWS = 30
 
 _making = threading.Lock()
 

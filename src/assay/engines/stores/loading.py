@@ -32,9 +32,8 @@ from assay.search.profile import Profile
 from assay.search.views import View, section_texts, view_of
 
 BATCH = 256  # documents in one request; chosen
-SAMPLED_VECTORS = (
-    128  # vectors that stand for all where the median of their similarity is needed (taste)
-)
+# vectors that stand for all where the median of their similarity is needed (taste)
+SAMPLED_VECTORS = 128
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 Terms = dict[str, list[str]]
 

@@ -37,7 +37,7 @@ from assay.engines.secrets import values_of, with_secrets, without_secrets
 from assay.search.arrays import Floats
 from assay.search.index import GRAM_B, GRAM_K1
 
-MOST_TERMS = 1_000  # of one query; the server refuses more than 1,024 clauses
+MOST_TERMS = 1_000  # of one query; the server's limit is 1,024 clauses
 SECONDS = 60  # for one request; chosen
 JSON = "application/json"
 

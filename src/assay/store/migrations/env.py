@@ -1,5 +1,5 @@
-"""Alembic's entry. The connection is given: migrations run inside the transaction and under the
-lock of the caller."""
+"""Run the migrations when Alembic loads this file. The connection is given: migrations run inside
+the transaction and under the lock of the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are short enough: agents pay for every word, and the tools promise 2,000 characters
+"""Shorten the answers of tools: agents pay for every word, and the tools promise 2,000 characters
 where no limit is given."""
 
 from __future__ import annotations

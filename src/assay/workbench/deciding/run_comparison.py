@@ -104,7 +104,7 @@ ComparisonOutcome = Literal[
 LeadKind = Literal["leads", "probably", "ahead_of", "turnable", "level"]
 
 SLICES = ("type", "topic", "wording", "category", "language", "corpus")
-ONE_SITTING = 20  # documents to judge if no number of them is expected to settle it: one sitting
+ONE_SITTING = 20  # documents to judge if no number of them is expected to settle it (taste)
 
 
 class QueryChange(msgspec.Struct, frozen=True, kw_only=True):

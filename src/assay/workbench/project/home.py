@@ -38,12 +38,10 @@ from assay.workbench.searching.corpora import readable_corpora
 
 RECENT_LINES = 8  # activities and verdicts shown: what fits beside the other cards
 OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
-SEARCHED_ENTRIES = (
-    500  # newest entries of the audit trail that are searched for actions open to all; chosen
-)
-SEARCHED_RUNS = (
-    2_000  # newest runs that are searched for the latest of every set and engine; chosen
-)
+# newest entries of the audit trail that are searched for actions open to all; chosen
+SEARCHED_ENTRIES = 500
+# newest runs that are searched for the latest of every set and engine; chosen
+SEARCHED_RUNS = 2_000
 
 Headline = Literal[
     "empty",

@@ -66,11 +66,10 @@ __all__ = [
     "record_feedback",
 ]
 
-IN_PROCESS_CHARACTERS = (
-    20_000  # characters of decisions that a server reads without a process of its own; taste
-)
+# characters of decisions that a server reads without a process of its own; taste
+IN_PROCESS_CHARACTERS = 20_000
 _readers = threading.BoundedSemaphore(2)  # such processes at a time
-BATCH = 10_000  # searches in one transaction: fewer write the index of documents less often
+BATCH = 10_000  # searches in one transaction (taste): fewer write the index of documents less often
 
 SentRows = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
 

@@ -16,9 +16,8 @@ from assay.core.workspace import workspace
 from assay.reports.listing import LastVerdict, ProjectStatus
 
 CONFIG = "assay.toml"
-MAX_RESULTS_BYTES = (
-    200_000_000  # bytes; a larger results file is not read for its verdict, to be quick
-)
+# bytes; a larger results file is not read for its verdict, to be quick
+MAX_RESULTS_BYTES = 200_000_000
 
 
 class _Verdict(msgspec.Struct):

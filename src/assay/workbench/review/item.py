@@ -26,7 +26,7 @@ from assay.workbench.project.service import Service, gold_path
 from assay.workbench.review.queue import Neighbours, QueueFilter, filter_items, neighbours
 from assay.workbench.searching import search as searching
 
-TOP_GRADE = 4  # of sets whose format does not say
+TOP_GRADE = 4  # of sets whose format does not say; a usual scale
 # How much one page shows; taste.
 SHOWN_DECISIONS = 5
 MOST_CANDIDATES = 12

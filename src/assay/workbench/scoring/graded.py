@@ -516,9 +516,8 @@ def _names(queries: Iterable[Query], kind: str) -> list[str]:
 # ── whether an engine searches the documents of a set ─────────────────────────────────────────────
 
 
-LOOKED_UP_DOCUMENTS = (
-    200  # documents of a set that are looked up in each corpus: enough to find the corpus
-)
+# documents of a set that are looked up in each corpus: enough to find the corpus
+LOOKED_UP_DOCUMENTS = 200
 
 
 def refuse_other_documents(

@@ -65,7 +65,7 @@ from assay.workbench.scoring import report
 from assay.workbench.scoring.request import measures_of_set, request_for, rubric_of
 from assay.workbench.scoring.score import score, verdict_on
 
-WORKERS = 2  # pairs scored at the same time: engines may be heavy
+WORKERS = 2  # pairs scored at the same time (taste): engines may be heavy
 WORST_FIRST = (4, 2, EXIT["fail"], EXIT["inconclusive"])  # exit codes, as docs/ci.md lists them
 
 PairName = tuple[str, str]  # (gold set, engine)

@@ -1,4 +1,4 @@
-"""`assay index NAME --into ENGINE`: load a corpus into an engine of the configuration, and compare
+"""Load a corpus into an engine of the configuration (`assay index NAME --into ENGINE`), and compare
 our ranking there with our own index."""
 
 from __future__ import annotations

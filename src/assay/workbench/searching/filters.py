@@ -36,9 +36,8 @@ STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citatio
 # A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for, and the
 # address of an act in its own markup ("/akn/il/act/…") is not a name.
 NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#|^/")
-LANGUAGE_DOCUMENTS = (
-    20  # documents that the language is told from, where they do not state it; chosen
-)
+# documents that the language is told from, where they do not state it; chosen
+LANGUAGE_DOCUMENTS = 20
 # Chosen: what one server has in use at a time, and what fits on a page.
 KEPT_COLUMNS = 8  # corpora whose columns are kept in memory
 KEPT_MASKS = 64  # combinations of filters, for each corpus

@@ -1,4 +1,4 @@
-"""Open corpora. A server keeps them open, since opening one takes longer than a hundred searches.
+"""Keep corpora open for a server, since opening one takes longer than a hundred searches.
 An `OpenCorpus` is a corpus with its engine; a `Reader` gives judges the documents of a pool, from a
 corpus that may have no index, or from a file."""
 

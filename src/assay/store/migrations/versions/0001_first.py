@@ -1,4 +1,4 @@
-"""The first schema."""
+"""Create the first tables: gold sets, judgments, runs, search logs and the audit trail."""
 
 from __future__ import annotations
 
