@@ -249,19 +249,6 @@ def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path, monkeypatch: pytest.M
         assert lock.read_text().endswith(" UTC")
 
 
-def test_what_killed_writers_left_goes_when_it_is_old(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time, "time", lambda: 10_000.0)
-    ages = {".g.jsonl.abcdefgh": 600.5, ".g.jsonl.abcdefgi": 600, ".g.jsonl.abc": 700, "x": 700}
-    for name, age in ages.items():
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (10_000 - age,) * 2)
-    with gold_jsonl.lock_gold_set(tmp_path / "g.jsonl"):
-        pass
-    assert {each.name for each in tmp_path.iterdir()} == set(ages) - {".g.jsonl.abcdefgh"}
-
-
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a directory") as error:
         read_lines(tmp_path)
