@@ -60,7 +60,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"grade": 3}, {}, "grade 3 of d on query q is not on the scale, which is 0 to 2", UNCHANGED),
     ({"grade": 1}, {"grades": {0, 2, 5}},
      "grade 1 of d on query q is not on the scale, which is 0, 2, 5", UNCHANGED),
-    ({}, {"asked": {("q", "e")}}, "'d' on query 'q' was not assigned to anyone",
+    ({}, {"allowed_pairs": {("q", "e")}}, "'d' on query 'q' was not assigned to anyone",
      f"Add --unasked to import it anyway. {UNCHANGED}"),
     ({}, {"documents": {"e"}}, "the corpus has no document 'd'",
      f"Check that this is the corpus that was judged. {UNCHANGED}"),
@@ -105,9 +105,9 @@ def test_a_ballot_that_is_refused(
         ({"source": RULING}, {"said": {"source": SPOT_CHECK}}),
         ({"grade": None}, {"needs_rationale": True}),
         ({"grade": 7}, {"grades": None}),
-        ({}, {"asked": {("q", "d")}}),
-        ({}, {"asked": set(), "judged": {("q", "d")}}),
-        ({"id": "x"}, {"asked": set(), "documents": set()}),
+        ({}, {"allowed_pairs": {("q", "d")}}),
+        ({}, {"allowed_pairs": set(), "judged": {("q", "d")}}),
+        ({"id": "x"}, {"allowed_pairs": set(), "documents": set()}),
         ({}, {"documents": {"d"}}),
         ({"rationale": ""}, {"needs_rationale": True, "has_rationales": False}),
         ({"rationale": ""}, {}),
@@ -327,16 +327,16 @@ def test_bounds_are_what_the_set_and_its_votes_say() -> None:
     assert found.queries == {"q", "r"}
     assert found.judged == {("q", "a"), ("r", "b")}
     assert found.grades == (set(range(gold.top_grade + 1)) if gold.top_grade else None)
-    assert (found.asked, found.documents, found.needs_rationale) == (None, None, False)
+    assert (found.allowed_pairs, found.documents, found.needs_rationale) == (None, None, False)
 
 
 def test_of_several_problems_the_first_is_named() -> None:
     wrong: dict[str, Any] = {"query_id": "z", "grade": 3, "rationale": ""}
-    more: dict[str, Any] = {"asked": set(), "documents": set(), "needs_rationale": True}
+    more: dict[str, Any] = {"allowed_pairs": set(), "documents": set(), "needs_rationale": True}
     for problem, mended in (
         ("has no query 'z'", {"query_id": "q"}),
         ("not on the scale", {"grade": 1}),
-        ("was not assigned", {"asked": None}),
+        ("was not assigned", {"allowed_pairs": None}),
         ("the corpus has no document", {"documents": None}),
         ("has no rationale", {}),
     ):

@@ -42,12 +42,13 @@ Seat = tuple[str, str, str, str]  # query, document, judge, role
 
 @dataclass(frozen=True, kw_only=True)
 class VoteLimits:
-    """The set and the limits that ballots are checked against. `asked` are the pairs that judges
-    were given, `documents` the ids of the corpus, `grades` the scale; None is not checked."""
+    """The set and the limits that ballots are checked against. `allowed_pairs` are
+    those that judges were given, `documents` the ids of the corpus, `grades` the scale; None is not
+    checked."""
 
     gold: GoldSet
     votes: Sequence[Vote]
-    asked: Set[PairKey] | None = None
+    allowed_pairs: Set[PairKey] | None = None
     documents: Set[str] | None = None
     grades: Set[int] | None = None
     needs_rationale: bool = False
@@ -398,7 +399,8 @@ def _problems_of_new(
     vote: Vote, limits: VoteLimits, has_rationales: bool
 ) -> Iterator[tuple[str, str]]:
     pair = (vote.query_id, vote.doc_id)
-    if limits.asked is not None and pair not in limits.asked and pair not in limits.judged:
+    allowed = limits.allowed_pairs
+    if allowed is not None and pair not in allowed and pair not in limits.judged:
         yield (
             f"{vote.doc_id!r} on query {vote.query_id!r} was not assigned to anyone",
             "Add --unasked to import it anyway.",

@@ -85,7 +85,11 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         )
     session = open_session(dataset)
     reader = reader_of(session.pool, dataset, home)
-    votes = [vote for vote in current_votes(read_votes(dataset)) if vote.query_id in session.asked]
+    votes = [
+        vote
+        for vote in current_votes(read_votes(dataset))
+        if vote.query_id in session.pool_by_query
+    ]
     people, machines = grades_by_people(votes, read_policy(dataset)), grades_by_machines(votes)
     systems: dict[str, list[_Judged]] = defaultdict(list)
     for query in session.gold.queries:
@@ -93,7 +97,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         if kept is None:
             raise InputError(f"the answer {query.id!r} is gone", where=reader.corpus)
         record, claims = record_of(kept), dict[str, Claim]()
-        for pair in session.asked.get(query.id, ()):
+        for pair in session.pool_by_query.get(query.id, ()):
             document = reader.get(pair.doc_id)
             if document is not None and kind_of(document):
                 claims[pair.doc_id] = msgspec.convert(document.metadata["claim"], Claim)
@@ -101,7 +105,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         by_people, by_machines = (values_of(record, claims, grades) for grades in both_kinds)
         judged = _Judged(query.text, by_people, by_machines)
         systems[record.system].append(judged)
-    asked = {pair.key for pairs in session.asked.values() for pair in pairs}
+    asked = {pair.key for pairs in session.pool_by_query.values() for pair in pairs}
     graded = [
         asked & {(query, doc) for query, docs in grades.items() for doc in docs}
         for grades in (people, machines)

@@ -130,7 +130,7 @@ def answer_to_judge(
         chips=chips,
         claims={
             pair.doc_id: shown
-            for pair in session.asked.get(query_id, ())
+            for pair in session.pool_by_query.get(query_id, ())
             if (shown := _claim(reader, pair.doc_id, record, chips)) is not None
         },
         language=document.language,
@@ -399,7 +399,7 @@ def answer_set(service: Service, name: str, judge: str) -> AnswerSet:
                 question=query.text,
                 faults=[chip for chip in chips if chip.tone == "bad"],
                 citations=len(cited),
-                asked=counts[query.id].asked,
+                asked=counts[query.id].assigned,
                 judged=counts[query.id].judged,
             )
         )

@@ -57,10 +57,10 @@ def open_pairs(service: Service, judge: str) -> OpenPairs | None:
             continue
         try:
             session = open_session(path)
-            counts = session.counts(judge, session.asked)
+            counts = session.counts(judge, session.pool_by_query)
         except (AssayError, OSError):  # the set's own page says why
             continue
-        left = {query: count.asked - count.judged for query, count in counts.items()}
+        left = {query: count.assigned - count.judged for query, count in counts.items()}
         left = {query: n for query, n in left.items() if n}
         if left:
             queries[run_name(service, path)] = left

@@ -209,9 +209,11 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
         name=name,
         title=session.gold.name,
         queries=len(session.gold.queries),
-        asked=sum(count.asked for count in counts.values()),
+        asked=sum(count.assigned for count in counts.values()),
         judged=sum(count.judged for count in counts.values()),
-        first=next((id for id in session.asked if counts[id].judged < counts[id].asked), ""),
+        first=next(
+            (id for id in session.pool_by_query if counts[id].judged < counts[id].assigned), ""
+        ),
         pooled=session.pool is not None,
         from_logs=session.gold.from_logs,
         golden=session.gold.is_golden,
@@ -225,7 +227,7 @@ def set_to_judge(service: Service, name: str, judge: str, chair: bool = False) -
     counts = session.counts(judge, session.gold.query_ids)
     notes = notes_of(session.dataset)
     rows = [_query_row(query, counts[query.id], flags, notes) for query in session.gold.queries]
-    places = {query_id: place for place, query_id in enumerate(session.asked)}
+    places = {query_id: place for place, query_id in enumerate(session.pool_by_query)}
     rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
     return SetToJudge(
         name=name,
@@ -251,7 +253,7 @@ def _query_row(
         type=query.type,
         topic=query.topic,
         issue=query.issue,
-        asked=count.asked,
+        asked=count.assigned,
         judged=count.judged,
         flag=flags.get(query.id),
         note=notes.get(query.id, ""),
@@ -305,7 +307,7 @@ def query_to_judge(
         vote_of = session.votes.current_vote_of
         pairs = [_judged_pair(pair.doc_id, vote_of(judge, pair.key)) for pair in judge_pairs]
         counts = session.counts(judge, session.gold.query_ids)
-    queries = [each for each in session.asked if counts[each].asked]
+    queries = [each for each in session.pool_by_query if counts[each].assigned]
     at = queries.index(query_id) if query_id in queries else -1
     others = [*queries[at + 1 :], *queries[: max(at, 0)]]
     near = queries[max(at - BEFORE, 0) : at + 1 + AFTER]
@@ -315,7 +317,7 @@ def query_to_judge(
     return QueryToJudge(
         set=name,
         title=session.gold.name,
-        asked=sum(count.asked for count in counts.values()),
+        asked=sum(count.assigned for count in counts.values()),
         judged=sum(count.judged for count in counts.values()),
         queries=len(queries),
         nearby=[
@@ -328,7 +330,7 @@ def query_to_judge(
         pairs=pairs,
         progress=progress_of(session, query_id, judge, flags),
         before=queries[at - 1] if at > 0 else "",
-        after=next((each for each in others if counts[each].judged < counts[each].asked), ""),
+        after=next((each for each in others if counts[each].judged < counts[each].assigned), ""),
     )
 
 
@@ -375,7 +377,7 @@ def progress_of(
         votes = [vote for pair in pairs if (vote := session.votes.current_vote_of(judge, pair.key))]
         anybody = sum(
             bool(session.votes.votes_in_memory(pair.key)) or pair.key in session.labelled
-            for pair in session.asked.get(query_id, ())
+            for pair in session.pool_by_query.get(query_id, ())
         )
     grades = Counter(vote.grade for vote in votes if vote.grade is not None)
     return Progress(
@@ -384,7 +386,7 @@ def progress_of(
         unsure=sum(vote.grade is None for vote in votes),
         grades={str(value): grades[value] for value in rubric.values},
         judged_by_anybody=anybody,
-        pooled=max(len(session.asked.get(query_id, ())), len(pairs)),
+        pooled=max(len(session.pool_by_query.get(query_id, ())), len(pairs)),
         without_reason=sum(vote.grade is not None and not vote.rationale for vote in votes),
         again=sum(len(pair.judges) > 1 for pair in pairs),
         min_judged=rubric.checklist.min_judged,

@@ -256,7 +256,7 @@ def _rule_all(
             judge=by, kind=judge_kind(kind), source=RULING, at=not_before(now, earlier, now)
         )
         # a ruling is on a pair of the pool, or on one that somebody has voted on
-        limits = replace(voted.limits, asked=asked_pairs(dataset) or frozenset())
+        limits = replace(voted.limits, allowed_pairs=asked_pairs(dataset) or frozenset())
         merged_votes = merge_ballots([ballots], limits, defaults, partial=partial)
         labelled = commit_votes(voted, merged_votes.new, by=by)
     ruled = {(vote.query_id, vote.doc_id) for vote in merged_votes.new}

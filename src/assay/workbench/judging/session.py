@@ -37,13 +37,13 @@ from assay.judging.votes import label_votes_of
 class JudgeCount(NamedTuple):
     """How many documents of a query a judge is asked for, and how many of them they have judged."""
 
-    asked: int
+    assigned: int
     judged: int
 
 
 @dataclass(kw_only=True)
 class JudgingSession:
-    """A gold set with its rubric, pool, policy and log. `asked` has the pairs of the pool by query;
+    """A gold set with its rubric, pool, policy and log. `pool_by_query` has its pairs;
     `label_votes` are labels that must become votes in the log before the first vote."""
 
     dataset: Path
@@ -52,7 +52,7 @@ class JudgingSession:
     pool: Pool | None
     limits: VoteLimits
     policy: Policy
-    asked: dict[str, list[PooledPair]]
+    pool_by_query: dict[str, list[PooledPair]]
     label_votes: list[Vote]
     log: Log
     files: tuple[Path, ...]
@@ -103,7 +103,7 @@ class JudgingSession:
         nobody that still need a judge, and those they have voted on."""
         pairs = {
             pair.doc_id: pair
-            for pair in self.asked.get(query_id, ())
+            for pair in self.pool_by_query.get(query_id, ())
             if judge in pair.judges or (not pair.judges and self._needs_judge(pair))
         }
         for doc_id in self.votes.voted_documents.get((judge, query_id), ()):
@@ -134,8 +134,8 @@ class JudgingSession:
         return found
 
     def left(self, judge: str) -> int:
-        counts = self.counts(judge, self.asked).values()
-        return sum(count.asked - count.judged for count in counts)
+        counts = self.counts(judge, self.pool_by_query).values()
+        return sum(count.assigned - count.judged for count in counts)
 
 
 def is_rtl(gold: GoldSet) -> bool:
@@ -181,7 +181,7 @@ def _read_session(dataset: Path) -> JudgingSession:
         pool=pool,
         limits=limits_under(rubric, gold, ()),
         policy=read_policy(dataset),
-        asked=asked,
+        pool_by_query=asked,
         label_votes=[] if gold.from_logs else label_votes_of(gold, log.book),
         log=log,
         files=files,
@@ -303,8 +303,8 @@ def _refuse_unfit(session: JudgingSession, vote: Vote) -> None:
             f"{vote.judge} has voted as {kind} before",
             hint="Use one name for a person and another for a machine.",
         )
-    pooled = (one for one in session.asked.get(vote.query_id, ()) if one.doc_id == vote.doc_id)
-    asked = next(pooled, None)
+    pooled = session.pool_by_query.get(vote.query_id, ())
+    asked = next((one for one in pooled if one.doc_id == vote.doc_id), None)
     has_voted = bool(session.votes.votes_to_supersede(vote.judge, pair))
     if asked is not None and asked.judges and not has_voted and vote.judge not in asked.judges:
         raise InputError(f"{vote.doc_id!r} on query {vote.query_id!r} is assigned to someone else")
@@ -316,5 +316,5 @@ def _refuse_unfit(session: JudgingSession, vote: Vote) -> None:
         grade=vote.grade,
         rationale=vote.rationale,
     )
-    limits = replace(session.limits, asked={pair} if is_known else set())
+    limits = replace(session.limits, allowed_pairs={pair} if is_known else set())
     refuse_unfit_vote(ballot, vote, limits, True)

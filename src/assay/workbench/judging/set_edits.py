@@ -413,7 +413,7 @@ def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[
     reader = reader_of(session.pool, session.dataset, service.home)
     if not words.strip():
         return []
-    asked = {pair.doc_id for pair in session.asked.get(query_id, ())}
+    asked = {pair.doc_id for pair in session.pool_by_query.get(query_id, ())}
     found = (reader.get(doc_id) for doc_id in reader.search(words))
     listed = [
         FoundToAdd(

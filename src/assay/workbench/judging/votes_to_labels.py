@@ -312,7 +312,7 @@ def merge_files(
         judged = frozenset[PairKey]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
-            asked=None if allow.unasked else sampled,
+            allowed_pairs=None if allow.unasked else sampled,
             judged=judged,
             documents=None if texts is None else texts.ids,
         )
