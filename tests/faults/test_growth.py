@@ -13,7 +13,8 @@ import pytest
 
 from assay.answers import check, mentions, texts
 from assay.core.redaction import without_password
-from assay.language import figures
+from assay.language import amounts, figures
+from assay.language.detect import detect
 from assay.law.authorities import acts_named, authorities
 from assay.law.parse import law_name, laws_named, parse
 from assay.law.queries import normal_query
@@ -31,6 +32,8 @@ READERS: dict[str, Reader] = {
     "acts": lambda text: list(acts_named(text)),
     "passwords": without_password,
     "redaction": lambda text: redact(text, redactor(list(BUILT_IN))),
+    "amounts": amounts.numbers_in,
+    "language": detect,
     "figures": figures.figures_in,
     "values": figures.values_in,
     "quotations": mentions.find_quotes,
@@ -60,8 +63,23 @@ HOSTILE = [
         "password='",
         "a@",
     ),
-    *("twenty ", "kaksi", "€1 ", "1 000 "),
+    *("twenty ", "kaksi", "€1 ", "1 000 ", "1 (", "5§", "OYL 6:21, ", "lain 13 luku ", "\r\n"),
+    *(
+        "section 5 of the Act ",
+        "section 5 of that Act ",
+        "Water Act 2030, s. 5 of the 2030 Act ",
+        "„a",
+    ),
 ]
+# what a few thousand characters do not show, since each step is a quick one over all of them
+LONG = [
+    ("amounts", "(1) "),
+    ("figures", "1.1.2020 5 € "),
+    ("sentences", "\r\n"),
+    ("quotations", "„a"),
+    ("quotations", '> "a" b\n\n'),
+]
+CHARACTERS = 400_000
 # what stands beside sections and points to other citations
 BESIDE = {
     "en": ("No. 78-44", "Smith, supra,", "Id. at 3", "In re Smith (1990) 12 FPPC Ops. 3", "Letter"),
@@ -114,10 +132,36 @@ def test_any_two_words_of_citations_again_and_again(language: str) -> None:
         _check_growth(READERS[f"citations, {language}"], " ".join((*pair, "")))
 
 
-def _check_growth(read: Reader, unit: str) -> None:
-    length = SHORTEST
+@pytest.mark.parametrize(("reader", "unit"), LONG)
+def test_a_long_text_takes_no_square_of_its_length(reader: str, unit: str) -> None:
+    _check_growth(READERS[reader], unit, shortest=25_000, longest=100_000)
+
+
+@pytest.mark.parametrize(
+    ("language", "unit"), [("en", "5§"), ("fi", "OYL 6:21, "), ("he", "סעיף 1 לחוק ")]
+)
+def test_a_text_made_of_citations_is_read_up_to_a_number_of_them(language: str, unit: str) -> None:
+    found = parse(unit * (CHARACTERS // len(unit)), language)
+    assert 3_000 < len(found) <= 6_600, "5,000, and one for each 250 characters"
+    again = parse(unit * 100, language)
+    assert [(one.start, one.normal) for one in found[: len(again) - 1]] == [
+        (one.start, one.normal) for one in again[:-1]
+    ], "what is read is read as ever"
+
+
+def test_a_long_document_is_read_to_its_end() -> None:
+    sentence = "The duty follows from section 5 of the Ferries Act 2030. "
+    many = 6_000
+    text = (sentence + "It binds the operator of every line and whoever acts for it. " * 4) * many
+    assert len(parse(text, "en")) == many
+
+
+def _check_growth(
+    read: Reader, unit: str, shortest: int = SHORTEST, longest: int = LONGEST
+) -> None:
+    length = shortest
     before = seconds(read, unit * (length // len(unit)))
-    while length < LONGEST and before < 0.2:
+    while length < longest and before < 0.2:
         length *= 2
         for _ in range(3):  # what another program slowed down is measured again
             now = seconds(read, unit * (length // len(unit)))
@@ -126,4 +170,4 @@ def _check_growth(read: Reader, unit: str) -> None:
             before = seconds(read, unit * (length // 2 // len(unit)))
         assert now < max(GROWTH * before, NOTICED), (unit, length, before, now)
         before = now
-    assert before < 0.5 * length / SHORTEST, (unit, length, before)
+    assert before < 0.5 * length / shortest, (unit, length, before)

@@ -4,7 +4,7 @@ with its place in the answer, and the sentences they stand in."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -30,6 +30,8 @@ _CLOSERS = {
     "‹": "›",
 }
 _MARK = re.compile(f"[{''.join(_CLOSERS)}]")
+_PARAGRAPH_END = "\n\n"
+_CLOSING = re.compile(f"[{''.join(sorted(set(''.join(_CLOSERS.values()))))}]|(?={_PARAGRAPH_END})")
 _LONGEST_QUOTE = 4_000  # characters (taste)
 _MOST_TRIES = 40  # marks that may stand inside one quotation (taste)
 _BLOCK = re.compile(r"(?m)^[ \t]*>[ \t]?(?P<line>[^\n]*)(?:\n[ \t]*>[ \t]?[^\n]*)*")
@@ -52,20 +54,39 @@ def find_quotes(text: str) -> list[Quote]:
         trimmed = written.strip('“”"»« ')
         begin = start + written.find(trimmed) if trimmed else start
         found.append(Quote(trimmed, begin, begin + len(trimmed)))
-    blocks = [(quote.start, quote.end) for quote in found]
+    begins, ends = [quote.start for quote in found], [quote.end for quote in found]
+    places = _places_of_marks(text)
     at = 0
     while mark := _MARK.search(text, at):
         at = mark.end()
-        if any(start <= mark.start() < end for start, end in blocks[:200]):
+        around = bisect_right(begins, mark.start()) - 1
+        if around >= 0 and mark.start() < ends[around]:
             continue
-        end = _closing_mark(text, mark.start())
+        end = _closing_mark(text, mark.start(), places)
         if end > at:
             found.append(Quote(text[at:end], at, end))
             at = end + 1
     return sorted(found, key=lambda quote: quote.start)
 
 
-def _closing_mark(text: str, opening: int) -> int:
+def _places_of_marks(text: str) -> dict[str, list[int]]:
+    """Where the marks that close a quotation stand, and where paragraphs end."""
+    places: dict[str, list[int]] = {}
+    for one in _CLOSING.finditer(text):
+        places.setdefault(one[0] or _PARAGRAPH_END, []).append(one.start())
+    return places
+
+
+def _next_of(places: list[list[int]], at: int, limit: int) -> int:
+    """The first of several kinds of places in a stretch; its end where there is none."""
+    for there in places:
+        index = bisect_left(there, at)
+        if index < len(there) and there[index] < limit:
+            limit = there[index]
+    return limit
+
+
+def _closing_mark(text: str, opening: int, places: dict[str, list[int]]) -> int:
     """Where the mark that closes a quotation stands; -1 where none does. Inside a word a mark is
     part of it (תשי"ד), and so is one after a digit (5")."""
     before, after = text[opening - 1 : opening], text[opening + 1 : opening + 2]
@@ -73,14 +94,14 @@ def _closing_mark(text: str, opening: int) -> int:
         return -1
     closers = _CLOSERS[text[opening]]
     limit = min(len(text), opening + _LONGEST_QUOTE)
-    paragraph = text.find("\n\n", opening, limit)
-    limit = limit if paragraph < 0 else paragraph
+    if _PARAGRAPH_END in places:
+        limit = _next_of([places[_PARAGRAPH_END]], opening, limit)
+    closing = [places[mark] for mark in closers if mark in places]
     at = opening + 1
     for _ in range(_MOST_TRIES):
-        places = [place for mark in closers if (place := text.find(mark, at, limit)) > 0]
-        if not places:
+        at = _next_of(closing, at, limit)
+        if at == limit:
             return -1
-        at = min(places)
         last, following = text[at - 1], text[at + 1 : at + 2]
         if not following.isalnum() and not last.isspace():
             return at
@@ -95,11 +116,11 @@ _SENTENCE_END = re.compile(
     r"(?<!\besim)(?<!\bInc)(?<!\bCo)(?<!\bLtd)(?<!\bv)(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bCal)"
     r"(?<!\betc)(?<!\bReg)(?<!\bks)(?<!\bem)(?<!\bpara)[.]|[!?])"
     r"[”“»\"’)\]]*(?:\s*(?:\[[\d,;\s–-]{1,20}\]|【[^】]{1,20}】))*(?=\s+[^\sa-zåäö\d(\[]|\s*\n|\s*$)"
-    r"|\n{2,}|\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)"
 )
-
-
-_STOP = re.compile(r"[.!?\n]")
+_LINES_END = re.compile(r"\n+")
+_BLANKS = re.compile(r"\s*")
+_LIST_ITEM = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s")
+_STOP = re.compile(r"[.!?]|\n")
 
 
 def sentence_ends(text: str, spans: list[tuple[int, int]]) -> list[int]:
@@ -107,15 +128,25 @@ def sentence_ends(text: str, spans: list[tuple[int, int]]) -> list[int]:
     full stop belong to the sentence before."""
     starts = [start for start, _ in spans]
     ends = []
-    stop = 0
+    end = item = 0  # of the last sentence; of the blanks after the last line
     for sign in _STOP.finditer(text):
-        if sign.start() < stop or not (match := _SENTENCE_END.match(text, sign.start())):
+        stop = sign.start()
+        if stop < end:
             continue
-        stop = match.end()
-        at = bisect_right(starts, match.start()) - 1
-        if at >= 0 and match.start() < spans[at][1] - 1:
+        if sign[0] == "\n":
+            item = item if stop < item else _BLANKS.match(text, stop).end()  # type: ignore[union-attr]
+            match = _LINES_END.match(text, stop)
+            if match and match.end() == stop + 1 and not _LIST_ITEM.match(text, item):
+                continue
+        else:
+            match = _SENTENCE_END.match(text, stop)
+        if match is None:
             continue
-        ends.append(match.end())
+        end = match.end()
+        at = bisect_right(starts, stop) - 1
+        if at >= 0 and stop < spans[at][1] - 1:
+            continue
+        ends.append(end)
     return [*ends, len(text)] if not ends or ends[-1] < len(text) else ends
 
 

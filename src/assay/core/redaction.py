@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 
 MASK = "***"
-_SECRET = (
-    r"(?:ssl)?password|passwd|pwd|passphrase|passfile|secret|"
-    r"[\w.-]{0,64}token|[\w.-]{0,64}secret|[\w.-]{0,64}api[_-]?key|[\w.-]{0,64}credentials?"
-)
+_WHOLE = r"(?:ssl)?password|passwd|pwd|passphrase|passfile"
+_LAST = r"token|secret|api[_-]?key|credentials?"  # or the end of a longer name
+_SECRET = rf"{_WHOLE}|[\w.-]{{0,64}}(?:{_LAST})"
 # in an address also words that mean something else in a sentence
 _IN_LINKS = rf"{_SECRET}|[\w.-]{{0,64}}(?:pass|key|auth|authorization|sig|signature|sas|jwt)"
 # postgresql://user:password@host: a password may have anything in it but a space, also an @; as the
@@ -23,7 +22,7 @@ _IN_QUERY = re.compile(rf"(?i)([?&;](?:{_IN_LINKS}|[\w%]{{0,64}}%[\w%]{{0,64}})=
 _IN_HEADER = re.compile(r"(?i)(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+\s+)?)[^\s\"',]+")
 # host=db password='two words' (libpq): a quoted value ends at a quote without a backslash before it
 _IN_KEYWORDS = re.compile(
-    rf"(?i)(\b(?:{_SECRET})\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.)*)"
+    rf"(?i)((?:\b(?:{_WHOLE})|{_LAST})\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.)*)"
 )
 _KEYWORDS = re.compile(
     r"(?i)(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service|sslmode)\s*=\s*\S"

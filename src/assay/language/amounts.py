@@ -51,6 +51,7 @@ _SUM = re.compile(r"(\d(?:[\d ]*\d)?(?:[.,]\d+)?)\s*$")
 _YEAR = re.compile(r"(?:.*[ .])?(?:19|20)\d\d")
 _ENDING = re.compile(r"\w*[.)]*")
 _UNITS = tuple((unit, re.compile(pattern, re.IGNORECASE)) for unit, pattern, _ in UNITS)
+_UNIT_AHEAD = re.compile(r"[ ()]*+(?=[a-z1%€])", re.IGNORECASE)
 _FACTORS = {unit: factor for unit, _, factor in UNITS}
 
 
@@ -76,14 +77,17 @@ def amounts_in(text: str) -> Iterator[tuple[float, str]]:
     negative. The 1 000 of "(1 000 €)" is part of a unit."""
     plain = text.translate(_BLANKS)
     for found in _IN_TEXT.finditer(plain):
-        before, after = plain[: found.start()], plain[found.end() :]
-        if before.endswith("(") and _UNITS[0][1].match(plain, found.start()):
+        start, end = found.span()
+        in_bracket = plain[start - 1 : start] == "("
+        if in_bracket and _UNITS[0][1].match(plain, found.start()):
             continue
-        at = len(plain) - len(after.lstrip(" ()"))
-        unit = next((unit for unit, pattern in _UNITS if pattern.match(plain, at)), "")
+        unit = ""
+        if next_word := _UNIT_AHEAD.match(plain, end):
+            at = next_word.end()
+            unit = next((unit for unit, pattern in _UNITS if pattern.match(plain, at)), "")
         for value in _readings(found["figure"]):
             yield (-value if found["sign"] else value), unit
-            if before.endswith("(") and after.startswith(")"):
+            if in_bracket and plain[end : end + 1] == ")":
                 yield -value, unit
 
 

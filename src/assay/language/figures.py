@@ -4,7 +4,7 @@ digits or in words of three languages, so that "viisi vuotta", "5 years" and "ח
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -149,10 +149,16 @@ def _fractions(text: str) -> Iterator[Figure]:
 
 def figures_in(text: str) -> list[Figure]:
     """Every figure of a text, in order. A unit alone ("within a year") is no figure here."""
+    return _figures(text, list(_NUMBERED.finditer(text)))
+
+
+def _figures(text: str, numbered: list[re.Match[str]]) -> list[Figure]:
+    taken = bytearray(len(text))
     found = [*_dates(text), *_fractions(text)]
-    taken = [(one.start, one.end) for one in found]
-    for one in (*_numbered(text), *_spelled(text)):
-        if not any(start < one.end and one.start < end for start, end in taken):
+    for one in found:
+        taken[one.start : one.end] = b"\1" * (one.end - one.start)
+    for one in (*_numbered(numbered), *_spelled(text)):
+        if taken.find(1, one.start, one.end) < 0:
             found.append(one)
     return sorted(found, key=lambda one: one.start)
 
@@ -162,9 +168,11 @@ def values_in(text: str) -> frozenset[tuple[str, float | str]]:
     """The figures of a source, each as kind and value; a unit without a number is one of it, and a
     number without a unit has the kind "number"."""
     plain = without_points(text)
-    values: set[tuple[str, float | str]] = {(one.kind, one.value) for one in figures_in(plain)}
-    for match in _NUMBERED.finditer(plain):
-        values.add(("number", _number(match["digits"]) or 0.0))
+    numbered = list(_NUMBERED.finditer(plain))
+    values: set[tuple[str, float | str]] = {
+        (one.kind, one.value) for one in _figures(plain, numbered)
+    }
+    values |= {("number", _number(each) or 0.0) for each in {one["digits"] for one in numbered}}
     for unit in _ANY_UNIT.finditer(plain):
         kind, factor = _FACTOR.get(unit.lastgroup or "", ("", 0))
         if kind:
@@ -191,12 +199,12 @@ def _plain(figure: Figure) -> float:
     return figure.value / 12 if figure.kind == "months" and not figure.value % 12 else figure.value
 
 
-def _numbered(text: str) -> Iterator[Figure]:
-    for match in _NUMBERED.finditer(text):
+def _numbered(matches: Iterable[re.Match[str]]) -> Iterator[Figure]:
+    for match in matches:
         unit = match.lastgroup if match.lastgroup in _UNITS else ""
         unit = unit or ("money" if match["sign"] else "")
-        value = _number(match["digits"])
-        if not unit or value is None:
+        value = _number(match["digits"]) if unit else None
+        if value is None:
             continue
         value *= _TIMES.get(
             (match["times"] or "").lower().rstrip(".").removesuffix("oonaa").removesuffix("oonan"),

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Literal, get_args
+from itertools import islice
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
@@ -56,6 +58,26 @@ def citation_at(
         normal=normal(kind, parts),
         parts=parts,
     )
+
+
+_Rule = TypeVar("_Rule")
+# Places in one text (taste: several times as many as the fullest known document of law has), and
+# one for every so many characters more, so that a long document is read to its end.
+_ENOUGH = 5_000
+_FURTHER = 250
+
+
+def first_matches(
+    text: str, by_rule: Iterable[tuple[_Rule, Iterable[re.Match[str]]]]
+) -> list[tuple[_Rule, re.Match[str]]]:
+    """The matches of rules in a text, rule by rule. A text with more of them than any document has
+    is read up to the last place that is allowed, so that one made to be slow is not."""
+    most = _ENOUGH + len(text) // _FURTHER
+    found: list[tuple[_Rule, re.Match[str]]] = []
+    for rule, matches in by_rule:
+        found += ((rule, match) for match in islice(matches, most + 1))
+    places = sorted({match.start() for _, match in found})  # where several rules may begin
+    return [one for one in found if one[1].start() < places[most]] if len(places) > most else found
 
 
 def is_all(text: str, start: int, end: int) -> bool:

@@ -30,7 +30,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at
+from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at, first_matches
 from assay.law.en_names import (
     ACT,
     AFTER,
@@ -304,12 +304,11 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     """Every citation in the order of the rules; spans of different rules may overlap, the caller
     keeps the first."""
     found: list[Citation] = []
-    for kind, core, before in _RULES:
-        read = _READERS[kind]
-        for match in core.finditer(text):
-            head = before.search(text, max(0, match.start() - _REACH), match.start())
-            if head is not None:
-                found += read(match, head, scheme)
+    rules = (((kind, before), core.finditer(text)) for kind, core, before in _RULES)
+    for (kind, before), match in first_matches(text, rules):
+        head = before.search(text, max(0, match.start() - _REACH), match.start())
+        if head is not None:
+            found += _READERS[kind](match, head, scheme)
     found = mark_opinion_numbers(text, _complete_rows(text, found, scheme))
     yield from found
     yield from pointing_back(text, found, _citation)

@@ -12,7 +12,8 @@ only one that it names."""
 from __future__ import annotations
 
 import re
-from functools import cache
+from bisect import bisect_right
+from functools import lru_cache
 from typing import NamedTuple
 
 from assay.law.citation import Kind, Scheme
@@ -96,16 +97,59 @@ def act_name(text: str) -> str:
 def meant_by(back: str, text: str, at: int) -> str:
     """The act that "that Act", "the 1998 Act" or "the Act" means at a place in a text; empty where
     that is not plain."""
-    named = [one for one in _MENTION.finditer(text, 0, at) if not _is_back(one)]
+    acts = _acts_in(text)
     if year := _YEAR_OF.search(back):
-        fitting = {name for one in named if (name := _title(one)) and key_of(name).year == year[0]}
-        return fitting.pop() if len(fitting) == 1 else ""
+        return _only_one(acts.by_year.get(year[0], []), at)
     if re.fullmatch(r"the\s+Act", back):
-        called = {_title(one) for one in named if _CALLED.match(text, one.end())}
-        every = called or {_title(one) for one in named}
-        return every.pop() if len(every) == 1 else ""
-    near = [one for one in named if at - one.end() <= _REACH]
-    return _title(near[-1]) if near else ""
+        is_called = acts.called and acts.called[0].end <= at
+        return _only_one(acts.called if is_called else acts.first, at)
+    before = bisect_right(acts.ends, at)
+    is_near = before > 0 and at - acts.ends[before - 1] <= _REACH
+    return acts.titles[before - 1] if is_near else ""
+
+
+class _Named(NamedTuple):
+    """The title of an act, and where it was named."""
+
+    title: str
+    end: int
+
+
+class _Acts(NamedTuple):
+    """The acts that a text names: the title and the end of every mention, and the first mentions of
+    the first two titles: of all, of each year, and of those that the text calls the Act."""
+
+    titles: list[str]
+    ends: list[int]
+    first: list[_Named]
+    by_year: dict[str, list[_Named]]
+    called: list[_Named]
+
+
+@lru_cache(maxsize=1)  # all that points back in a text is asked about one after another
+def _acts_in(text: str) -> _Acts:
+    acts = _Acts([], [], [], {}, [])
+    for one in _MENTION.finditer(text):
+        if _is_back(one):
+            continue
+        named = _Named(_title(one), one.end())
+        acts.titles.append(named.title)
+        acts.ends.append(named.end)
+        lists = [acts.first]
+        if named.title:
+            lists.append(acts.by_year.setdefault(key_of(named.title).year, []))
+        if _CALLED.match(text, named.end):
+            lists.append(acts.called)
+        for first in lists:
+            if len(first) < 2 and all(other.title != named.title for other in first):
+                first.append(named)
+    return acts
+
+
+def _only_one(first: list[_Named], at: int) -> str:
+    """The one title named before a place; empty where there are none or several."""
+    before = [one for one in first if one.end <= at]
+    return before[0].title if len(before) == 1 else ""
 
 
 def _is_back(mention: re.Match[str]) -> bool:
@@ -116,7 +160,7 @@ def _title(mention: re.Match[str]) -> str:
     return act_name(_BEFORE_TITLE.sub("", mention[0], count=1))
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def key_of(name: str) -> ActKey:
     plain = act_name(name).replace("&", "and").replace("’", "'").casefold()
     place = re.search(rf"(?i:{_PLACE})$", plain)
@@ -246,7 +290,7 @@ _BEGINNINGS = re.compile(
 )
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def law_name(text: str) -> str:
     """The normal name of a code: 'Government Code' is 'Gov. Code'."""
     plain = _BEGINNINGS.sub("", " ".join(text.split())) or " ".join(text.split())
@@ -295,7 +339,7 @@ def kind_of_source(code: str) -> Kind:
     return "constitution" if re.match(r"(?:Cal|U\.S)\. Const\.", code) else "statute"
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def reporter(text: str) -> str:
     for pattern, name in REPORTERS.items():
         if match := re.fullmatch(pattern, text.strip(), re.IGNORECASE):

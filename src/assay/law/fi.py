@@ -29,7 +29,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at, is_all
+from assay.law.citation import (
+    Citation,
+    Kind,
+    Scheme,
+    Spanned,
+    citation_at,
+    first_matches,
+    is_all,
+)
 from assay.law.spellings import DASH, OTHER_MEANINGS, SHORT_NAME, SHORT_NAMES, spelled
 
 # ── names of laws ─────────────────────────────────────────────────────────────────────────────────
@@ -116,7 +124,7 @@ def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
     """Laws by which a text asks, and where they stand: "kuntalain mukaan", "OYL:ssä". One that is
     spoken about is not: "sovelletaanko hankintalakia". The scheme is not needed: where a name ends
     shows from the name."""
-    for match in _MENTION.finditer(text):
+    for _, match in first_matches(text, [(None, _MENTION.finditer(text))]):
         name = match[0].partition("(")[0].strip()
         case = _CASE.match(text, match.end())
         if name in SHORT_NAMES:
@@ -224,12 +232,18 @@ _ITS_REACH = 200  # "sen 3 momentti" is of a section named so near
 _REACH = 120  # how far back the law that belongs to a section may begin
 # a number does not begin inside a word, a date, a fraction or another number
 _START = r"(?<![\wåäö§/])(?<!\d[.:,])"
+# after a dash a number of moments has begun before; a section without a sign follows a name, which
+# ends in no number but that of a law
+_STARTS = {
+    "moment": rf"(?<!{DASH})",
+    "of a short name": r"(?<=\s)(?:(?<!\d\s)|(?<=/\d{4}\s))",
+}
 # A list that ends in no sign is passed over whole, and not tried again from each of its numbers.
 _NO_SIGN = {"(?P<units>": "UNITS", "(?:(?P<same>": "NUMBERS"}
 
 
 def _rule(kind: str, core: str) -> re.Pattern[str]:
-    start = f"{_START}(?<!{DASH})" if kind == "moment" else _START
+    start = _START + _STARTS.get(kind, "")
     after = "" if kind in ("moment", "alone") else _AFTER
     listed = kind != "of a short name" and next(filter(core.startswith, _NO_SIGN), "")
     passed_over = f"|{PIECES[_NO_SIGN[listed]]}" if listed else ""
@@ -346,7 +360,7 @@ def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
     """Every spelling in the text, in order; of those that overlap, the first and longest."""
     heads: dict[int, re.Match[str] | None] = {}
     readings = []
-    for kind, match in _matches(text):
+    for kind, match in first_matches(text, _matches(text)):
         if kind != "moment" and match.start() not in heads:
             heads[match.start()] = _words_before(text, match, scheme)
         before = heads[match.start()] if kind != "moment" else None
@@ -360,8 +374,8 @@ def _find_spellings(text: str, scheme: Scheme) -> list[_SpellingMatch]:
     return kept
 
 
-def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """The kind and match of every rule, wherever it holds in the text."""
+def _matches(text: str) -> Iterator[tuple[str, Iterator[re.Match[str]]]]:
+    """The kind of every rule, and its matches wherever it holds in the text."""
     numbers = [match.start() for match in _DIGITS.finditer(text)]
     if not numbers:
         return
@@ -372,7 +386,14 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             found = _matches_at(pattern, text, numbers)
         else:
             found = pattern.finditer(text) if has_sign else iter(())
-        yield from ((kind, match) for match in found if match["core"])
+        yield kind, filter(partial(_is_likely, kind), found)
+
+
+def _is_likely(kind: str, match: re.Match[str]) -> bool:
+    """Whether a match is more than a list that was passed over, or a number without a name."""
+    at = match.start()
+    is_named = kind != "of a short name" or _head_begin(match.string, at) < at
+    return bool(match["core"]) and is_named
 
 
 def _matches_at(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from assay.language.hebrew import PLAIN_QUOTES, PREFIX_LETTERS, number_of, without_points
-from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at
+from assay.law.citation import Citation, Kind, Scheme, Spanned, citation_at, first_matches
 from assay.law.spellings import Join, Subdivision, range_end, spelled, subdivisions
 
 # ── names of laws ─────────────────────────────────────────────────────────────────────────────────
@@ -309,14 +309,17 @@ class NamedLaw(NamedTuple):
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     plain = text.translate(QUOTES)
-    matches = [match for rule in _RULES for match in rule.finditer(plain)]
+    found = first_matches(
+        plain, ((rule is _CASE, rule.finditer(plain)) for rule in (*_RULES, _CASE))
+    )
+    matches = [match for is_case, match in found if not is_case]
     defined = _definitions(plain, scheme) if "להלן" in plain else {}
     last = NamedLaw()
     for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
         named = _find_law(match, scheme, defined, last)
         last = named if named.law not in ("", THIS, THE_LAW) else last
         yield from _statutes(text, match, named, scheme)
-    for match in _CASE.finditer(plain):
+    for match in (match for is_case, match in found if is_case):
         start = match.start("court")
         parts = {"court": match["court"], "number": match["number"]}
         yield _citation(text, "case", parts, start, match.end())
@@ -546,7 +549,7 @@ def laws_named(text: str, scheme: Scheme) -> Iterator[tuple[str, int, int]]:
     """Laws that a text names, and where they stand. An order (צו) may be one of a court: it is no
     name."""
     plain = text.translate(QUOTES)
-    for match in _FIRST_WORD.finditer(plain):
+    for _, match in first_matches(plain, [(None, _FIRST_WORD.finditer(plain))]):
         if "צו" not in match["law"] and not _POINTER.match(plain, match.start("law")):
             sentence = _SENTENCE.match(plain, match.start("law"))
             named = _read_law_name(sentence[0] if sentence else "", scheme)
