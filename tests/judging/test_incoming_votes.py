@@ -11,9 +11,9 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Query, judgment_frame
-from assay.formats.ballots import Ballot, BallotProblem, Ballots
+from assay.formats.ballots import Ballot, Ballots
 from assay.gold.people import IMPORTED
-from assay.gold.votes import RULING, SPOT_CHECK, WITHDRAWN, current_votes, not_before
+from assay.gold.votes import RULING, SPOT_CHECK, not_before
 from assay.judging.incoming_votes import (
     NAMED_ROWS,
     UNCHANGED,
@@ -166,17 +166,6 @@ def test_of_two_rows_on_one_pair_neither_is_taken() -> None:
     assert [each.id for each in taken(*ids).new] == ["x", "y"]
 
 
-def test_a_file_that_lacks_something_stops_everything() -> None:
-    missing = BallotProblem(where="f", message="no grades", hint="")
-    file = Ballots(
-        rows=[ballot()], missing=missing, bad=[BallotProblem(where="f:9", message="?", hint="")]
-    )
-    with pytest.raises(InputError, match="no grades"):
-        merge_ballots([file], limits(), MergeDefaults(at=NOW))
-    part = merge_ballots([file], limits(), MergeDefaults(at=NOW), partial=True)
-    assert ([each.where for each in part.left_out], len(part.new)) == (["f:9", "f"], 1)
-
-
 def test_a_ballot_becomes_a_vote_with_all_that_it_says() -> None:
     row = ballot(document="fp", rubric="r@2", seconds=3.5, at="2026-05-30", judge=" ada ")
     (new,) = taken(row, rubric="r@1").new
@@ -250,28 +239,6 @@ def test_what_says_nothing_new(row: dict[str, Any], there: dict[str, Any], new: 
         assert found.new[0].supersedes == ("a" if same_role else "")
 
 
-def test_a_later_vote_supersedes_and_an_earlier_one_does_not() -> None:
-    (new,) = taken(ballot(grade=2, at="2026-05-31T12:00:00Z"), votes=[vote("a")]).new
-    assert new.supersedes == "a"
-    late = taken(ballot(grade=2, at="2026-05-31T11:59:59Z"), votes=[vote("a")])
-    assert (late.new, late.already, late.outdated) == ([], 1, 1)
-    (kept,) = taken(ballot(grade=2, id="x", at="2026-06-01"), votes=[vote("a")]).new
-    assert kept.supersedes == "a"
-    (kept,) = taken(ballot(grade=2, id="x", at=AT, supersedes="b"), votes=[vote("a")]).new
-    assert kept.supersedes == "b a"  # what it said itself stays
-    # of two files the second supersedes what the first brought
-    files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
-    first, second = merge_ballots(files, limits(), MergeDefaults(at=NOW)).new
-    assert (first.supersedes, second.supersedes) == ("", first.id)
-    older = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{1 - g}")]) for g in (0, 1)]
-    assert [
-        each.supersedes for each in merge_ballots(older, limits(), MergeDefaults(at=NOW)).new
-    ] == [""]
-    third = Ballots(rows=[ballot(grade=2, at="2026-05-31T15:00:00Z")])
-    *_, last = merge_ballots([*older, third], limits(), MergeDefaults(at=NOW)).new
-    assert last.supersedes == merge_ballots(older, limits(), MergeDefaults(at=NOW)).new[0].id
-
-
 @pytest.mark.parametrize("times", [("", ""), ("2026-06-01", "2026-06-01")])
 def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, str]) -> None:
     """Two words of one judge at one moment: neither is taken, and both places are told."""
@@ -290,33 +257,6 @@ def test_the_order_in_which_files_are_named_decides_nothing(times: tuple[str, st
         assert [each.where for each in found.left_out] == [second.rows[0].where]
 
 
-def test_the_later_of_two_files_holds_in_either_order() -> None:
-    files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
-    for named in (files, files[::-1]):
-        (holds,) = current_votes(merge_ballots(named, limits(), MergeDefaults(at=NOW)).new)
-        assert holds.grade == 1
-
-
-def test_what_its_judge_has_changed_since_is_outdated() -> None:
-    known = [vote("a"), vote("b", 2, at="2026-05-31T13:00:00+00:00", supersedes="a")]
-    found = taken(ballot(id="a", rationale="", at=AT), votes=known)
-    assert (found.new, found.already, found.outdated) == ([], 1, 1)
-    found = taken(ballot(id="b", grade=2, rationale="", at=known[1].at), votes=known)
-    assert (found.already, found.outdated) == (1, 0)
-    gone = vote("c", None, at="2026-05-31T14:00:00+00:00", supersedes="b", source=WITHDRAWN)
-    found = taken(ballot(id="b", grade=2, rationale="", at=known[1].at), votes=[*known, gone])
-    assert (found.already, found.outdated) == (1, 1)
-
-
-def test_a_vote_in_two_files_is_taken_once() -> None:
-    files = [Ballots(rows=[ballot(id="x", at=AT)]), Ballots(rows=[ballot(id="x", at=AT)])]
-    found = merge_ballots(files, limits(), MergeDefaults(at=NOW))
-    assert ([each.id for each in found.new], found.already, found.outdated) == (["x"], 1, 0)
-    unsigned = [Ballots(rows=[ballot(at=AT)]), Ballots(rows=[ballot(at=AT)])]
-    found = merge_ballots(unsigned, limits(), MergeDefaults(at=NOW))
-    assert (len(found.new), found.already, found.outdated) == (1, 1, 0)
-
-
 def test_bounds_are_what_the_set_and_its_votes_say() -> None:
     gold = GoldSet(
         name="g",
@@ -328,22 +268,6 @@ def test_bounds_are_what_the_set_and_its_votes_say() -> None:
     assert found.judged == {("q", "a"), ("r", "b")}
     assert found.grades == (set(range(gold.top_grade + 1)) if gold.top_grade else None)
     assert (found.allowed_pairs, found.documents, found.needs_rationale) == (None, None, False)
-
-
-def test_of_several_problems_the_first_is_named() -> None:
-    wrong: dict[str, Any] = {"query_id": "z", "grade": 3, "rationale": ""}
-    more: dict[str, Any] = {"allowed_pairs": set(), "documents": set(), "needs_rationale": True}
-    for problem, mended in (
-        ("has no query 'z'", {"query_id": "q"}),
-        ("not on the scale", {"grade": 1}),
-        ("was not assigned", {"allowed_pairs": None}),
-        ("the corpus has no document", {"documents": None}),
-        ("has no rationale", {}),
-    ):
-        with pytest.raises(InputError, match=problem):
-            taken(ballot(**wrong), **more)
-        wrong |= {key: value for key, value in mended.items() if key in wrong}
-        more |= {key: value for key, value in mended.items() if key in more}
 
 
 def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:

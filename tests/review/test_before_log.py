@@ -1,6 +1,8 @@
 """A project that the version before the log made shows its reader what it showed then.
 
-See tests/fixtures/before-log/make_project.py for how it was made."""
+The fixture was made by the code of commit cd7fda18, with the script that commit c0b99046 has beside
+it: a later version cannot make it again. Its folder `.assay` is called `assay-home`, because git
+ignores `.assay`."""
 
 from __future__ import annotations
 
