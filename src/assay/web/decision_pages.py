@@ -323,7 +323,7 @@ def home(request: Request) -> Response:
         board=board,
         lead=lead_of(service, board) if board else None,
         chart=chart_of(board, Words(language_for(request))) if board else "",
-        second=_second_asked(service, about.gold if about else "", contents.rests),
+        second=_second_asked(service, about.gold if about else "", contents.single_judge_risk),
     )
 
 
@@ -382,7 +382,7 @@ def list_runs(request: Request) -> Response:
         if shown and not parameters.gold.startswith(ANSWERS)
         else None,
         answers=checked,
-        alone={
+        single_judges={
             line.id: found.on.judge
             for board in shown
             for line in (*board.leaders, *board.older)
@@ -450,7 +450,7 @@ def show_run(request: Request) -> Response:
     others = [
         line for line in run_page(service, gold=run.gold, limit=12).items if line.id != run.id
     ]
-    rests = verdict_risk(service, run, verdict)
+    risk = verdict_risk(service, run, verdict)
     newest = run_page(service, gold=run.gold, engine=run.engine, limit=1).items[:1]
     chosen = query(request, QueryList)
     listed, start = _listed(report.queries, chosen), max(chosen.offset, 0)
@@ -460,8 +460,8 @@ def show_run(request: Request) -> Response:
         kept=run,
         line=line_of(run, run.results, verdict),
         verdict=verdict,
-        rests=rests,
-        second=_second_asked(service, run.gold, rests),
+        single_judge_risk=risk,
+        second=_second_asked(service, run.gold, risk),
         asked=left_to_judge(
             service,
             run.gold,
@@ -643,8 +643,8 @@ def compare(request: Request) -> Response:
         found=found,
         checks=checks_of(report, found.verdict),
         standing=report.standing,
-        second=_second_asked(service, found.b.gold, found.rests),
-        ship_second=_second_asked(service, found.b.gold, found.ship_rests),
+        second=_second_asked(service, found.b.gold, found.single_judge_risk),
+        ship_second=_second_asked(service, found.b.gold, found.ship_risk),
         asked=left_to_judge(service, found.b.gold, needed or (), user_of(request).name),
         slices=[
             (part, change_mark(part.change, part.low, part.high, reach))

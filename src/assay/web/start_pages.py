@@ -172,7 +172,7 @@ def ask_second_judge(request: Request) -> Response:
     service, wanted = service_of(request), sent_as(request, SecondWanted)
     kept = stored_run(service, wanted.run)
     if wanted.other:
-        found = compare_runs(service, wanted.other, kept.id).rests
+        found = compare_runs(service, wanted.other, kept.id).single_judge_risk
     else:
         found = verdict_risk(service, kept, verdict_today(service, kept))
     asked, by = 0, user_of(request).name

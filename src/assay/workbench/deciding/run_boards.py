@@ -358,13 +358,13 @@ def may_ship(service: Service, run: StoredRun) -> ShipAnswer:
     verdict, musts = _verdict_and_musts(service, run)
     answer = ship_of(verdict)
     checks = [check for check in verdict.checks if check.counts] if verdict else []
-    rests = verdict_risk(service, run, verdict)
+    risk = verdict_risk(service, run, verdict)
     return ShipAnswer(
         text=_english().may_ship(
             run.engine,
             answer,
             musts=musts,
-            judge=rests.on.judge if rests else "",
+            judge=risk.on.judge if risk else "",
             built_in=any(check.gate in DEFAULT_POLICY for check in checks),
         ),
         gates=tuple(

@@ -143,7 +143,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     expected: float | None  # the change with unjudged documents guessed
 
 
-class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
+class RunComparison(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"single_judge_risk": "rests", "ship_risk": "ship_rests"},
+):
     """The second run (`b`) against the first (`a`), and what the gates say of the second. What is
     said of either may rest on one judge."""
 
@@ -154,8 +159,8 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     lead: Lead
     ship: Ship
     verdict: Verdict | None
-    rests: SingleJudgeRisk | None = None  # what is said of the change
-    ship_rests: SingleJudgeRisk | None = None
+    single_judge_risk: SingleJudgeRisk | None = None  # what is said of the change
+    ship_risk: SingleJudgeRisk | None = None
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,8 +190,8 @@ def compare_runs(service: Service, first: str, second: str) -> RunComparison:
         lead=lead_by(names_of(runs), change.head, on.on.judge if on else ""),
         ship=ship_of(verdict),
         verdict=verdict,
-        rests=on,
-        ship_rests=verdict_risk(service, runs[1], verdict),
+        single_judge_risk=on,
+        ship_risk=verdict_risk(service, runs[1], verdict),
     )
 
 
@@ -471,14 +476,14 @@ class BaselineSummary(msgspec.Struct, frozen=True, kw_only=True):
     change: Baseline
 
 
-class RunToday(StoredRun, frozen=True, kw_only=True):
+class RunToday(StoredRun, frozen=True, kw_only=True, rename={"single_judge_risk": "rests"}):
     """A run as its page shows it. `results` are as they were recorded, with the verdict and the
     baseline of that day; everything else is of today."""
 
     ship: Ship
     verdict: Verdict | None
     musts: tuple[str, ...]  # questions that must pass and did not
-    rests: SingleJudgeRisk | None
+    single_judge_risk: SingleJudgeRisk | None
     since: BaselineSummary | None
 
 
@@ -489,7 +494,7 @@ def run_today(service: Service, run: StoredRun, language: str) -> RunToday:
         ship=ship_of(verdict),
         verdict=verdict,
         musts=failed_musts(run.results),
-        rests=verdict_risk(service, run, verdict),
+        single_judge_risk=verdict_risk(service, run, verdict),
         since=baseline_summary(since, language) if since else None,
     )
 

@@ -94,17 +94,22 @@ class PendingWork(msgspec.Struct, frozen=True, kw_only=True):
     suggestions: int = 0
 
 
-class Overview(msgspec.Struct, frozen=True, kw_only=True):
+class Overview(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"single_judge_risk": "rests", "single_judges": "alone"},
+):
     """`headline` names the first sentence, `subject` is the run that it is about,
     `to_judge` are the remaining documents that would settle it, `rulings` those on which judges
-    disagree, and `rests` says whether it depends on the unchecked votes of one judge."""
+    disagree, and `single_judge_risk` says whether it depends on unchecked votes of one judge."""
 
     headline: Headline
     subject: RunLine | None
     to_judge: list[Pair]
     rulings: list[Pair]
-    rests: SingleJudgeRisk | None
-    alone: dict[str, str]  # run: the judge on whose unchecked votes its verdict depends
+    single_judge_risk: SingleJudgeRisk | None
+    single_judges: dict[str, str]  # run: the judge on whose unchecked votes its verdict depends
     waiting: PendingWork
     backlog: Backlog
     backlogs: dict[str, ExternalBacklog]
@@ -150,8 +155,10 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         subject=subject,
         to_judge=to_judge,
         rulings=rulings,
-        rests=run_risk(service, subject) if headline in ("ship", "failing") else None,
-        alone=_single_judges(service, [*verdicts, *(line.run for line in sets if line.run)]),
+        single_judge_risk=run_risk(service, subject) if headline in ("ship", "failing") else None,
+        single_judges=_single_judges(
+            service, [*verdicts, *(line.run for line in sets if line.run)]
+        ),
         waiting=_pending_work(service, every, current.review.backlog),
         backlog=current.review.backlog,
         backlogs=current.review.backlogs,
