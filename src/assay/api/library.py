@@ -74,7 +74,7 @@ class Corpus:
     def __init__(self, name: str, home: Path | None = None) -> None:
         self.name = name
         self.home = home
-        self._manifest = corpora.corpus_manifest(name, home)
+        self._manifest = corpora.corpus_named(name, home).manifest
 
     def index(self, *, dense: bool = True, fresh: bool = False) -> Indexed:
         """Build the index, or bring it up to date. Without `dense` words alone decide, and it is
@@ -175,6 +175,6 @@ def import_corpus(
         rows = notebook_input.rows_of(source)
         kind, source = "jsonl", keep_documents(rows, name, folder)
     corpora.import_corpus(kind, source, name=name, home=folder, options=dict(options or {}))
-    for problem in corpora.corpus_problems(name, folder)[:MOST_WARNINGS]:
+    for problem in corpora.corpus_named(name, folder).problems()[:MOST_WARNINGS]:
         warnings.warn(f"{problem.code}: {problem.where}: {problem.reason}", stacklevel=2)
     return Corpus(name, folder)

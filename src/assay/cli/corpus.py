@@ -86,7 +86,7 @@ def import_(
             progress=tick,
             limits=corpora.Limits(seconds=seconds, megabytes=memory),
         )
-    for line in (lines := listing.problem_lines(corpora.corpus_problems(name)))[
+    for line in (lines := listing.problem_lines(corpora.corpus_named(name).problems()))[
         : listing.SHOWN_PROBLEMS
     ]:
         warn(line)
@@ -130,10 +130,10 @@ def show(
     from assay.workbench.searching import corpora
 
     if doc_id is None:
-        manifest = corpora.corpus_manifest(_imported(corpus))
+        manifest = corpora.corpus_named(_imported(corpus)).manifest
         emit(manifest, lambda: listing.key_values(manifest), json=json)
         return
-    document = corpora.show_document(_imported(corpus), doc_id)
+    document = corpora.corpus_named(_imported(corpus)).linked(doc_id)
     emit(document, lambda: listing.document_page(document), json=json)
 
 
@@ -177,7 +177,7 @@ def freeze(
     made = {
         "corpus": corpus,
         "output": str(written),
-        "fingerprint": corpora.corpus_manifest(name).fingerprint,
+        "fingerprint": corpora.corpus_named(name).manifest.fingerprint,
     }
     tell(made, f"{corpus} frozen to {written}", json=json)
 

@@ -18,10 +18,9 @@ from assay.core.workspace import workspace
 from assay.corpus.build import Limits as Limits
 from assay.corpus.build import import_corpus as import_corpus
 from assay.corpus.citations import Resolved, cite
-from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
+from assay.corpus.disk import Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
 from assay.corpus.importers.kinds import Options as Options
-from assay.corpus.importers.kinds import Problem
 from assay.corpus.importers.kinds import guess_kind as guess_kind
 from assay.corpus.lookup import corpus_named as corpus_named
 from assay.corpus.lookup import documents as documents
@@ -108,18 +107,9 @@ def readable_corpora(home: Path | None) -> list[CorpusRow]:
         return []
 
 
-def corpus_manifest(name: str, home: Path | None = None) -> Manifest:
-    return corpus_named(name, home).manifest
-
-
 def known_manifest(name: str) -> Manifest | None:
     """The manifest of a corpus, if there is one of this name."""
-    return corpus_manifest(name) if is_corpus(name) else None
-
-
-def corpus_problems(name: str, home: Path | None = None) -> list[Problem]:
-    """The records of its source that could not be used."""
-    return corpus_named(name, home).problems()
+    return corpus_named(name).manifest if is_corpus(name) else None
 
 
 class CutFiles(NamedTuple):
@@ -148,10 +138,6 @@ def check_corpus(name: str, home: Path | None = None) -> list[Finding]:
 
 def freeze_corpus(name: str, output: Path) -> Path:
     return freeze(corpus_named(name), output)
-
-
-def show_document(name: str, doc_id: str) -> LinkedDocument:
-    return corpus_named(name).linked(doc_id)
 
 
 def one_document(name: str, doc_id: str, home: Path | None = None) -> Document:
