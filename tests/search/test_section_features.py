@@ -7,7 +7,13 @@ import numpy as np
 from assay.core.types import Document, Locator
 from assay.search import index
 from assay.search.confidence import is_headed
-from assay.search.signals import VOTING, act_questions, best_of_section
+from assay.search.signals import (
+    SEARCHED,
+    VOTING,
+    act_questions,
+    best_of_section,
+    words_searched,
+)
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 
@@ -69,3 +75,16 @@ def test_what_a_heading_says_is_what_is_asked_for() -> None:
     assert not headed("auton rekisteröinti")
     assert not headed("jäljennös ilmoitetaan")  # the text alone
     assert not headed("")
+
+
+def test_of_many_words_those_that_fewest_documents_have_are_searched_for() -> None:
+    usual = [f"yleinen{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    rare = [f"harva{letter}" for letter in "abcdefghij"]
+    texts = [*[" ".join(usual)] * 3, " ".join(rare)]
+    documents = [
+        Document(id=str(number), text=text, language="fi") for number, text in enumerate(texts)
+    ]
+    made = index.build([(each, each.id) for each in documents], dense=False)
+    asked = words_searched(made, " ".join([*usual, *rare, "tuntematon"]))
+    assert asked == [*usual[: SEARCHED - 11], *rare, "tuntematon"]
+    assert words_searched(made, "yleinena harvaa yleinena") == ["yleinena", "harvaa"]

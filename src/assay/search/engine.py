@@ -64,6 +64,7 @@ from assay.search.signals import (
     soft_signals,
     spelled,
     stem_signals,
+    words_searched,
 )
 from assay.search.views import ASKS_WHEN, is_place_named
 
@@ -201,7 +202,7 @@ class Engine(SearchEngine):
         guessed: set[str] = set()
         if self._index.profile.kind == "soft":
             question = self._soft_question(text if work is None else work.rest)
-            words = self._index.analyzer.words(question.text)
+            words = words_searched(self._index, question.text)
             signals = soft_signals(self._index, question)
             look_closer(self._index, signals, question.text, words, allowed)
         elif self._index.profile.kind == ROWS:
@@ -448,11 +449,12 @@ class Engine(SearchEngine):
         first *= hits.answers if hits.abstained else 1.0
         hits.calibrated = self.is_calibrated
         hits.unknown = asked.unknown
-        told = [(name, values) for name, values in signals.items() if name != "known"]
         for row in top:
             explanation = {}
             if explain:
-                explanation = {name: round(float(values[row]), 4) for name, values in told}
+                explanation = {
+                    name: round(float(values[row]), 4) for name, values in signals.items()
+                }
             behind = float(fused[row]) / float(fused[top[0]])
             hits.append(self._hit(int(row), first * behind**LATER, explanation, texts))
         return hits

@@ -99,6 +99,11 @@ class StaticEncoder:
 
 def places(word: str, sizes: Sequence[int], rows: int) -> Array:
     """The rows of a word: two for the word itself and for each of its n-grams, by their hash."""
+    return np.asarray(_hashes(word, tuple(sizes)) % rows, np.int64)
+
+
+@lru_cache(maxsize=1_000)  # both encoders read the words of a question
+def _hashes(word: str, sizes: tuple[int, ...]) -> Array:
     import mmh3
 
     marked = f"<{word}>"
@@ -107,7 +112,7 @@ def places(word: str, sizes: Sequence[int], rows: int) -> Array:
         grams += [marked[at : at + size] for at in range(len(marked) - size + 1)]
     hashes = [mmh3.hash_bytes(gram.encode(), FNV_OFFSET, x64arch=True) for gram in grams]
     numbers = np.frombuffer(b"".join(hashes), np.uint32).reshape(len(grams), -1)
-    return np.asarray(numbers[:, :2].reshape(-1) % rows, np.int64)
+    return numbers[:, :2].reshape(-1)
 
 
 def _gelu(values: Floats) -> Floats:

@@ -184,6 +184,22 @@ class Bm25:
     def _rarest(self) -> float:
         return float(np.log1p((self.documents + 0.5) / 0.5))
 
+    def held_among(self, numbers: Sequence[int], rows: Array) -> Array:
+        """Which of these terms each of these rows has: all lists are halved at once, until of each
+        one entry is left."""
+        low = np.repeat(self.starts[np.array(numbers, int)][:, None], len(rows), axis=1)
+        end = np.repeat(self.starts[np.array(numbers, int) + 1][:, None], len(rows), axis=1)
+        high = end.copy()
+        last = max(len(self.rows) - 1, 0)
+        while (open_ := low < high).any():
+            middle = (low + high) // 2
+            is_before = open_ & (self.rows[np.minimum(middle, last)] < rows)
+            low = np.where(is_before, middle + 1, low)
+            high = np.where(open_ & ~is_before, middle, high)
+        found = low < end
+        found[found] = self.rows[low[found]] == np.broadcast_to(rows, found.shape)[found]
+        return found
+
     def postings(self, number: int) -> Array:
         return self.rows[self.starts[number] : self.starts[number + 1]]
 

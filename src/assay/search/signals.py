@@ -50,8 +50,9 @@ from assay.search.views import ASKS_WHEN
 
 BY_WORDS = ("full", "short", "characters")  # features that choose the first hits, for feedback
 # taste
-MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
-FREQUENT = 500  # documents with a word, from which on no other is taken for it; research/ranking.md
+MAX_WORDS = 400  # different words of a question or a name that are compared with others
+SEARCHED = 32  # words of a question, those that fewest documents have: research/ranking.md
+FREQUENT = 100  # documents with a word, from which on no other is taken for it; research/ranking.md
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
 # Set by hand: training/ranker.py weights the features that these make, and fits none of these.
 FEEDBACK_HITS = 8  # research/opinions.md: 3 to 25 are all within .005
@@ -92,7 +93,6 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
         "full": to_best(raw),
         "attained": raw / max(full.attainable(words), TINY),
     }
-    signals["known"] = np.full(len(index), _held_share(words, full), np.float32)
     if index.windows is not None:
         postings = index.windows.postings
         signals["windows"] = to_best(index.windows.best(postings.scores(postings.query(words))))
@@ -179,12 +179,6 @@ def _is_held(word: str, field: Bm25) -> bool:
     return number is not None and int(field.starts[number + 1]) > int(field.starts[number])
 
 
-def _held_share(words: list[str], field: Bm25) -> float:
-    """How many of the different words some document has."""
-    different = set(words)
-    return sum(_is_held(word, field) for word in different) / max(len(different), 1)
-
-
 def _nearest(word: str, field: Bm25) -> str:
     if len(word) < 4:
         return word
@@ -237,18 +231,20 @@ def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -
     """With `every`, also features that have no weight, for whoever fits them."""
     language = index.analyzer
     profile = index.profile
-    words = list(dict.fromkeys(language.words(question.text)))[:MAX_WORDS]
+    words = words_searched(index, question.text)
+    asked_grams = language.terms(
+        " ".join(word for word in language.words(question.text) if word in words)
+    )
     terms = statutory_terms(index, words)
     similar = [similar_words(index, word, terms.get(word, [])) for word in words]
     held = {name: [view.held(pair) for pair in similar] for name, view in index.soft.items()}
     signals: Signals = {"coverage": _coverage(index, held)}
-    signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, held)
-    by_grams = _by_grams(index, language.terms(question.text))
+    by_grams = _by_grams(index, asked_grams)
     signals["words"] = to_best(by_words + by_grams)
     weights = profile.weights
     if index.windows is not None:
-        signals["windows"] = _by_windows(index.windows, similar, language.terms(question.text))
+        signals["windows"] = _by_windows(index.windows, similar, asked_grams)
     if terms and (every or "expanded" in weights):
         signals["expanded"] = to_best(by_grams + _by_terms(index, terms))
     if len(index.acts) > 1:
@@ -276,6 +272,18 @@ def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -
         signals["named"] = NAMED_SECTION * signals["citation"] * of_act
     signals["fused"] = fused + signals["named"]
     return signals
+
+
+def words_searched(index: Index, text: str) -> list[str]:
+    """The different words of a question; of many, those that fewest documents have."""
+    words = list(dict.fromkeys(index.analyzer.words(text)))
+    if len(words) <= SEARCHED:
+        return words
+    assert index.words is not None
+    held_by, same = index.soft["main"].held_by, index.words.same
+    holding = {word: int(held_by[same(word)[0]].sum()) for word in words}
+    rarest = set(sorted(words, key=holding.__getitem__)[:SEARCHED])
+    return [word for word in words if word in rarest]
 
 
 def statutory_terms(index: Index, words: Sequence[str]) -> dict[str, list[Term]]:
@@ -432,17 +440,6 @@ def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
     return covered / total
 
 
-def _known(index: Index, words: list[str], terms: dict[str, list[Term]]) -> float:
-    """The share of the question's words that stand here, in some form or by a term for them."""
-    assert index.words is not None
-    same = index.words.same
-    is_here = [
-        any(all(len(same(form)[0]) for form in term) for term in ((word,), *terms.get(word, [])))
-        for word in words
-    ]
-    return sum(is_here) / len(is_here) if is_here else 0.0
-
-
 # ── what a question names ─────────────────────────────────────────────────────────────────────────
 
 
@@ -457,9 +454,12 @@ def _named(index: Index, words: list[str]) -> Doubles:
         frequency = view.frequency(same(words[0]))
         named += HELD * (frequency > 0) * view.idf(frequency) / view.idf(named)
     title = index.soft.get("title")
-    if words and title and (may_be := title.different == len(words)).any():
-        has_every_word = np.logical_and.reduce([title.frequency(same(word)) > 0 for word in words])
-        named += TITLED * (has_every_word & may_be)
+    if words and title:
+        rows = np.flatnonzero(title.different == len(words))
+        for word in words:
+            if len(rows):
+                rows = np.intersect1d(rows, title.held(same(word))[0])
+        named[rows] += TITLED
     return named
 
 
@@ -546,7 +546,6 @@ def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
 # ── features of the first documents ───────────────────────────────────────────────────────────────
 
 CONSIDERED_DOCUMENTS = 40  # documents: 20 and 30 gave no more (research/hebrew.md, experiment 28)
-MOST_WORDS = 60  # of a question (taste)
 LATEST = 5  # places in a section from which on a moment is simply late (by hand)
 
 
@@ -573,7 +572,7 @@ def features_of(
     has;
     `question_dense`: the cosine of its nearest written question, or its own where it has none;
     `place_in_section`: how late in its section a moment stands, unless a moment is named."""
-    found: Signals = {"words_held": _worded(index, list(dict.fromkeys(words))[:MOST_WORDS], rows)}
+    found: Signals = {"words_held": _worded(index, words, rows)}
     if index.written is not None and index.written.vectors is not None and "dense" in signals:
         near = index.written.nearest(asked_vector(index, text), rows)
         found["question_dense"] = np.where(np.isnan(near), signals["dense"][rows], near)
@@ -607,11 +606,9 @@ def shares_of(
         fields.append((index.written.postings, places[index.written.documents]))
     for field, place_of in fields:
         rows = np.flatnonzero(place_of >= 0)  # few, and looked for in each list
-        for gram, at in numbers.items():
-            held = field.postings(field.numbers[gram]) if gram in field.numbers else ()
-            if len(held):  # none of a word whose last document has gone
-                there = np.minimum(np.searchsorted(held, rows), len(held) - 1)
-                found[at, place_of[rows[held[there] == rows]]] = True
+        known = {field.numbers[gram]: at for gram, at in numbers.items() if gram in field.numbers}
+        grams_held, rows_held = field.held_among([*known], rows).nonzero()
+        found[np.array([*known.values()], int)[grams_held], place_of[rows[rows_held]]] = True
     return {
         word: found[[numbers[gram] for gram in held]].mean(axis=0)
         for word, held in grams.items()

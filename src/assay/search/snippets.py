@@ -32,7 +32,7 @@ from assay.search.sentence_index import (
     sentence_spans,
     shown_texts,
 )
-from assay.search.signals import MAX_WORDS, similar_words, statutory_terms
+from assay.search.signals import MAX_WORDS, similar_words, statutory_terms, words_searched
 from assay.search.thesaurus import Term, thesaurus
 
 # taste, unless a note is named
@@ -228,11 +228,13 @@ def asked_for(index: Index, question: str) -> Asked:
     def among(words: Iterable[str]) -> list[str]:
         return [one for one in words if one in found or (one not in here and is_elsewhere(one))]
 
-    lookalikes = _lookalikes(index, words)
+    @cache
+    def lookalikes() -> dict[str, list[str]]:
+        return _lookalikes(index, words)
 
     @cache
     def looks_like(word: str) -> dict[str, bool]:
-        others = dict.fromkeys(lookalikes.get(word, ()), False)
+        others = dict.fromkeys(lookalikes().get(word, ()), False)
         return others | dict.fromkeys(same(index.lemma(word)), True)
 
     @cache
@@ -295,8 +297,8 @@ def _lookalikes(index: Index, words: list[str]) -> dict[str, list[str]]:
     these."""
     found: dict[str, list[str]] = {}
     if index.words is not None:
-        for word in words:
-            numbers, shares = index.words.similar(word)
+        for word in words_searched(index, " ".join(words)):
+            numbers, shares = similar_words(index, word, [])
             for number in numbers[shares > MEANT].tolist():
                 found.setdefault(index.words.words[number], []).append(word)
     return found
@@ -343,7 +345,7 @@ def _weights(index: Index, words: list[str]) -> dict[str, float]:
             terms = index.analyzer.terms(word)
             idf = [float(full.idf[full.numbers[term]]) for term in terms if term in full.numbers]
         elif main is not None and index.words is not None and len(index.words.same(word)[0]):
-            idf = [main.idf(main.frequency(index.words.same(word)))]
+            idf = [main.idf(main.held(index.words.same(word))[1])]
         if idf:
             weights[index.lemma(word)] = min(1.0, max(COMMON, max(idf) / RARE))
     return weights
