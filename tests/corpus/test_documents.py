@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from email.message import EmailMessage
@@ -234,6 +235,9 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
     with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros.txt", b"\0" * 8 * 2**20)
+    with zipfile.ZipFile(folder / "strange.docx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "<w:types>")
+    os.mkfifo(folder / "pipe.txt")
     (folder / "good.txt").write_text("This one can be read.")
     _, found, problems = imported(folder)
     assert list(found) == ["good"]
@@ -242,6 +246,8 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(
     assert "password" in reasons["old.docx"][1]
     assert reasons["binary.txt"][1] == "it is not text: it holds binary data"
     assert reasons["picture.png"] == ("skipped", ".png files are not read")
+    assert reasons["pipe.txt"] == ("skipped", "it is not a regular file")
+    assert reasons["strange.docx"][1].startswith("it is not a Word file, or it is damaged: ")
     assert "times its size: it may be a bomb" in reasons["bomb.zip"][1]
     assert set(reasons) == {path.name for path in folder.iterdir()} - {"good.txt"}
     assert all("\n" not in reason for _, reason in reasons.values())

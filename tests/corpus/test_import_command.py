@@ -74,3 +74,13 @@ def test_a_name_that_cannot_be(assay_cli: Assay, source: Path, name: str) -> Non
 @pytest.mark.parametrize("name", ["פסיקה", "kuntalaki-2015.1", "A_1"])
 def test_a_name_that_can(assay_cli: Assay, source: Path, name: str) -> None:
     assert assay_cli("corpus", "import", "jsonl", source, "--name", name).code == 0
+
+
+def test_a_record_that_lacks_a_key_is_told_which_ones_it_needs(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "act.json").write_text('[{"law_id": "1/2025", "section_id": "1", "text": "A."}]')
+    done = assay_cli("corpus", "import", tmp_path / "act.json", "--name", "act")
+    assert (
+        "the key 'law' is missing; a record has at least law, law_id, section_id, text" in done.err
+    )

@@ -236,7 +236,7 @@ def _after_import(report: ImportReport, source: str) -> str:
         return f"{install_command('documents')}, then {again}"
     if is_installed("search"):
         return f"assay index {report.name}"
-    return f"{shlex.join(('assay', 'start', source))} compares engines on it"
+    return shlex.join(("assay", "start", source))
 
 
 MAX_ALIKE = 3  # problems with one reason that are listed one by one; taste
@@ -313,6 +313,8 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     note = answer.note
     if answer.abstained:
         unknown = "Nothing here seems to answer this question; the nearest are below."
+        unsure = "Perhaps nothing here answers this question; the nearest are below."
+        unknown = unknown if answer.calibrated or answer.unknown else unsure
         note = f"{note} The nearest are below." if note else unknown
     note = f"{note} {words_note(answer.unknown, answer.corrected)}".strip()
     if note:

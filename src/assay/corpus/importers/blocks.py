@@ -472,8 +472,9 @@ def read_docx(data: bytes) -> Content:
         with ZipFile(BytesIO(data)) as archive:
             check_archive(archive)
         document = docx.Document(BytesIO(data))
-    except (BadZipFile, ValueError, KeyError) as error:
-        raise InputError(f"it is not a Word file, or it is damaged: {error}") from error
+    except (BadZipFile, ValueError, KeyError, SyntaxError) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"it is not a Word file, or it is damaged: {said}") from error
     levels = _style_levels(document)
     notes = _footnotes(document.part)
     blocks = tuple(_docx_blocks(document.element.body, levels, notes))

@@ -89,6 +89,9 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
     path = path_of(source, unit)
     file = _File(unit.path, unit.id)
     suffix = path.suffix.lower()
+    if path.exists() and not path.is_file():  # a pipe or a device would never end
+        yield _problem(file, "skipped", "it is not a regular file")
+        return
     most = MAX_FILE_BYTES if suffix in (".pdf", ".zip", ".docx", ".eml") else MAX_TEXT_BYTES
     if unit.size > most:
         size, limit = unit.size / 2**20, most // 2**20

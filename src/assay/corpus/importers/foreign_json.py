@@ -6,11 +6,12 @@ Unlike `core.files.iter_json_lines`, which refuses a file at its first fault, th
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -63,12 +64,23 @@ def iter_records(
         try:
             yield where, decode(line)
         except msgspec.ValidationError as error:
-            yield where, Problem(code="bad-record", where=where, reason=str(error))
+            yield where, Problem(code="bad-record", where=where, reason=_reason(error, kind))
         except (msgspec.DecodeError, RecursionError) as error:
             yield where, Problem(code="bad-json", where=where, reason=f"not valid JSON: {error}")
         except UnicodeDecodeError as error:
             reason = f"not UTF-8: {error.reason}"
             yield where, Problem(code="bad-encoding", where=where, reason=reason)
+
+
+def _reason(error: msgspec.ValidationError, kind: type[Any]) -> str:
+    """Why a record is not of a kind; of a missing key, also which ones a record must have."""
+    missing = re.match(r"Object missing required field `([^`]*)`", str(error))
+    if missing is None:
+        return str(error)
+    needed = ", ".join(
+        field.encode_name for field in msgspec.structs.fields(kind) if field.required
+    )
+    return f"the key {missing[1]!r} is missing; a record has at least {needed}"
 
 
 def _iter_array(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
@@ -97,7 +109,7 @@ def _iter_array(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
         try:
             yield where, msgspec.convert(row, kind)
         except msgspec.ValidationError as error:
-            yield where, Problem(code="bad-record", where=where, reason=str(error))
+            yield where, Problem(code="bad-record", where=where, reason=_reason(error, kind))
 
 
 def cut_lines(path: Path, size: int) -> list[Range]:

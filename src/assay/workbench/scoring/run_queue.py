@@ -20,6 +20,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.extras import is_installed
 from assay.core.files import stamp_of
 from assay.core.results import GoldenResults, Results
 from assay.core.types import Query
@@ -97,12 +98,14 @@ class RunChoices(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choices(service: Service) -> RunChoices:
-    """Engines that a person configured, and corpora that are imported: a page names no code."""
+    """Engines that a person configured, and corpora that are imported, where our own engine is
+    installed: a page names no code."""
     engines = list(service.config.engines) if service.config else []
+    searchable = readable_corpora(service.home) if is_installed("search") else []
     return RunChoices(
         gold=[name for name, path in service.gold_sets.items() if not is_answer_set(path)],
         engines=engines,
-        corpora=[row.name for row in readable_corpora(service.home) if row.name not in engines],
+        corpora=[row.name for row in searchable if row.name not in engines],
     )
 
 
