@@ -253,6 +253,24 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(
     assert all("\n" not in reason for _, reason in reasons.values())
 
 
+def test_sections_that_are_numbered_through_all_chapters_are_found(tmp_path: Path) -> None:
+    """Their text follows the number on the same line."""
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    (folder / "berths.txt").write_text(
+        "Regler om båtplatser\n\n1 kap. Inledning\n\n1 § Reglerna gäller kommunens båtplatser.\n\n"
+        "2 § Med båt avses även kanot.\n\n2 kap. Avgifter\n\n3 § Avgiften är 900 kronor per år.\n\n"
+        "3 kap. Tvister\n\n1 § Tvister avgörs av nämnden.\n"
+    )
+    _, found, _ = imported(folder, by="section")
+    assert [document.fields["section_title"] for document in found.values()] == [
+        "1 §",
+        "2 §",
+        "3 §",
+        "1 §",
+    ]
+
+
 def test_a_page_that_only_leads_to_another_is_no_document(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()

@@ -319,8 +319,6 @@ def _written_headings(blocks: Sequence[Block]) -> dict[int, _Line]:
             continue
         if line.heading.number:
             numbers[kind] = line.heading.number
-        if kind in ("part", "title", "chapter", "schedule") and line.heading.number:
-            numbers.pop("section", None)
         found[place] = line
         taken = place + 1 if line.extra < 0 else -1
     return _with_groups(blocks, _without_lists(blocks, found))
