@@ -35,7 +35,7 @@ from assay.search.signals import features_of, soft_signals
 FOLDS = 6
 TOGETHER = 8  # new acts in one index
 OTHERS = 80  # questions of other acts, asked where a fold's acts have no written questions
-CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15}
+CANDIDATES = {"fused": 40, "dense": 25, "words": 25, "questions": 15, "section_dense": 25}
 NEGATIVE = {"later", "excluded", "place_in_section"}
 NEGATIVE |= {
     "no_year",
@@ -54,6 +54,9 @@ FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that t
 # questions on new acts were drawn from all sections, also from those that say from when an act
 # applies, which people hardly ask about: the weight is that of the home acts
 HELD = {"later": -2.5}
+# words count at least so much: golden questions say few rare words, and other collections need them
+LEAST = {"words": 1.2}  # taste
+WINDOWS = 0.32  # by hand: acts have no windows (research/ranking.md)
 SPREAD = 0.05  # least deviation by which a feature is scaled
 STRENGTH = 0.002  # of the penalty on weights
 TEMPERATURE = 5.0  # weights are divided by it, so that a good first hit has a score of about five
@@ -232,7 +235,7 @@ def fit(
         if name in HELD
         else (None, 0.0)
         if name in NEGATIVE
-        else (0.0, None)
+        else (LEAST.get(name, 0.0) * factor, None)
         for name, factor in zip(names, scale, strict=True)
     ]
     start = np.array([high if low is None else low for low, high in bounds], float)
@@ -301,7 +304,7 @@ def main() -> None:
         name: round(float(weight), 3)
         for name, weight in zip(NAMES, weights, strict=True)
         if abs(weight) > 0.0005
-    } | {"citation": FIXED["citation"] / TEMPERATURE}
+    } | {"windows": WINDOWS, "citation": FIXED["citation"] / TEMPERATURE}
     file.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from assay.core.types import Document, Locator
 from assay.search import index
+from assay.search.arrays import unit_rows
 from assay.search.confidence import is_headed
+<<<<<<< HEAD
 from assay.search.signals import (
     SEARCHED,
     VOTING,
@@ -14,6 +19,9 @@ from assay.search.signals import (
     best_of_section,
     words_searched,
 )
+=======
+from assay.search.signals import VOTING, act_questions, vector_signals
+>>>>>>> 05c1de61 (Train the encoders of law on lay questions over 1,400 acts)
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 
@@ -33,11 +41,21 @@ def made() -> index.Index:
     return index.build([(document, document.id) for document in documents], dense=False)
 
 
-def test_a_moment_has_the_best_value_of_its_section_and_of_no_other() -> None:
+def test_a_section_is_as_near_as_the_mean_of_its_moments() -> None:
     built = made()
     assert built.section_starts.tolist() == [0, 2, 3]  # 1 § of one act is not 1 § of another
-    values = np.array([0.1, 0.7, 0.2, 0.3, 0.05])
-    assert best_of_section(built, values).tolist() == [0.7, 0.7, 0.2, 0.3, 0.3]
+    documents = [(Document(id="1", title="", text="x", language="fi"), "1")]
+    profile = index.build(documents, encoder="law-fi-1").profile
+    drawn = np.random.default_rng(0).standard_normal((6, 256 + 192)).astype(np.float32)
+    halves = [unit_rows(drawn[:, :256]), unit_rows(drawn[:, 256:])]
+    *vectors, asked = unit_rows(np.hstack(halves))
+    built = replace(built, profile=profile, vectors=np.array(vectors))
+    signals = vector_signals(built, built.vectors, asked)
+    assert signals["dense"] == pytest.approx(np.array(vectors) @ asked, abs=1e-6)
+    context = halves[0]
+    means = unit_rows([context[:2].mean(0), context[2], context[3:5].mean(0)])
+    expected = (means @ context[5])[[0, 0, 1, 2, 2]]
+    assert signals["section_dense"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_best_few_questions_speak_for_an_act() -> None:

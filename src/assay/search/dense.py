@@ -37,6 +37,8 @@ SHIPPED = {
     "static-fi-1": "assay.search.law_encoder:StaticEncoder",
     "static-he-1": "assay.search.law_encoder:StaticEncoder",
 }
+# numbers at the beginning of a vector that read words in context; the others read each word alone
+CONTEXT = dict.fromkeys(("law-fi-1", "law-he-1"), 256)  # SIZE in training/law_encoder.py
 ENCODERS = plugins.PluginKind(name="encoder", group="assay.encoders", built_in=SHIPPED)
 DIMENSIONS = 384  # of the three for English, as they were trained
 QUERY_TOKENS = 128  # as in training/encoder.py, with two marks
@@ -204,6 +206,11 @@ def named_encoder(name: str) -> Encoder:
         )
     made: Encoder = plugins.load(ENCODERS, name)(name)
     return made
+
+
+def context_size(encoder: str) -> int:
+    """How many numbers of its vectors read words in their context."""
+    return CONTEXT.get(encoder, 0)
 
 
 # ── vectors of the prose of reports ───────────────────────────────────────────────────────────────

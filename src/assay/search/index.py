@@ -44,8 +44,13 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.language.finnish import irregular_forms, lemma_of_all
-from assay.search.arrays import Array, Floats, cosines, offsets_of
-from assay.search.dense import PassageVectors, named_encoder, vectors_of_passages
+from assay.search.arrays import TINY, Array, Floats, cosines, offsets_of
+from assay.search.dense import (
+    PassageVectors,
+    context_size,
+    named_encoder,
+    vectors_of_passages,
+)
 from assay.search.document_questions import Written, WrittenQuestions, asked_of
 from assay.search.encoding import encoded
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, by_act, lookalikes
@@ -174,6 +179,15 @@ class Index:
     @cached_property
     def section_starts(self) -> Array:
         return section_starts(self.sections, self.act_of, len(self))
+
+    @cached_property
+    def section_norms(self) -> Floats:
+        """Of each section the length of the sum of its documents' vectors, of the half that reads
+        words in their context."""
+        assert self.vectors is not None
+        context = self.vectors[:, : context_size(self.profile.encoder)]
+        sums = np.add.reduceat(context, self.section_starts, axis=0, dtype=np.float32)
+        return np.asarray(np.maximum(np.linalg.norm(sums, axis=1), TINY), np.float32)
 
     @cached_property
     def act_names(self) -> list[list[str]]:

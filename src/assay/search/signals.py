@@ -40,7 +40,7 @@ import numpy as np
 from assay.language.analysis import grams
 from assay.law.he import is_called
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
-from assay.search.dense import named_encoder
+from assay.search.dense import context_size, named_encoder
 from assay.search.fuzzy_bm25 import Held, Similar, within
 from assay.search.index import VIEWS, Index, Windows, is_citation, letters_of, question_terms
 from assay.search.lexical import Bm25
@@ -72,6 +72,7 @@ SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 # of the attainable score: then written questions are not needed (research/hebrew.md)
 WELL_HELD = 0.6
+SCALE = 2**0.5  # a half of a unit vector has the length 1 / SCALE
 VOTING = 5  # documents of an act whose written questions speak for it (research/hebrew.md)
 VOTES_READ = 300  # of all documents, those whose written questions are most alike
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
@@ -251,9 +252,7 @@ def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -
         signals |= _of_acts(index, question, words, terms, held["main"])
     if index.vectors is not None:
         asked = asked_vector(index, question.text)
-        signals["dense"] = _nearness(index, index.vectors, asked)
-        if every or "section_dense" in weights:
-            signals["section_dense"] = best_of_section(index, signals["dense"])
+        signals |= vector_signals(index, index.vectors, asked)
     if index.written is not None:
         signals |= _by_questions(index, question.text, signals)
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
@@ -358,6 +357,22 @@ def _by_terms(index: Index, terms: dict[str, list[Term]]) -> Doubles:
     return _by_grams(index, index.analyzer.terms(" ".join(dict.fromkeys(term_words))))
 
 
+def vector_signals(index: Index, vectors: Floats, asked: Floats) -> Signals:
+    """The cosine of each document. Where half of a vector reads words in their context, also how
+    near its section is by that half: the mean of its documents' vectors."""
+    size = context_size(index.profile.encoder)
+    context = cosines(vectors[:, :size], asked[:size])
+    own = context + cosines(vectors[:, size:], asked[size:])
+    signals: Signals = {
+        "dense": own if index.windows is None else index.windows.nearest(own, asked)
+    }
+    if size:
+        sums = np.add.reduceat(context, index.section_starts)
+        lengths = np.diff(np.append(index.section_starts, len(index)))
+        signals["section_dense"] = np.repeat(SCALE * sums / index.section_norms, lengths)
+    return signals
+
+
 def asked_vector(index: Index, text: str) -> Floats:
     """The vector of a question."""
     return _encoded(index.profile.encoder, text)
@@ -396,13 +411,6 @@ def _by_questions(index: Index, text: str, signals: Signals) -> Signals:
         found["act_questions"] = votes
         found["act_no_questions"] = float(votes.max()) * bare
     return found
-
-
-def best_of_section(index: Index, values: Array) -> Array:
-    """For each document the best value in its section."""
-    starts = index.section_starts
-    lengths = np.diff(np.append(starts, len(index)))
-    return np.repeat(np.maximum.reduceat(values, starts), lengths)
 
 
 def act_questions(index: Index, asked: Array) -> Array:
