@@ -11,17 +11,13 @@ from assay.core.types import Document, Locator
 from assay.search import index
 from assay.search.arrays import unit_rows
 from assay.search.confidence import is_headed
-<<<<<<< HEAD
 from assay.search.signals import (
     SEARCHED,
     VOTING,
     act_questions,
-    best_of_section,
+    vector_signals,
     words_searched,
 )
-=======
-from assay.search.signals import VOTING, act_questions, vector_signals
->>>>>>> 05c1de61 (Train the encoders of law on lay questions over 1,400 acts)
 
 PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
 
