@@ -49,6 +49,15 @@ def test_undo_takes_back_the_vote_on_the_query_before(queue: Any, dataset: Path)
     expect(queue.locator("#state")).to_have_text("Nothing to undo.")
 
 
+def test_what_became_of_a_vote_is_said_on_the_page_that_opens(queue: Any) -> None:
+    queue.keyboard.press("u")
+    queue.wait_for_url("**/q2?doc=d4&queued=1")
+    expect(queue.locator("#state")).to_have_text("Marked as unsure. Another judge will be asked.")
+    queue.reload()  # once, not again
+    ready(queue)
+    assert queue.locator("#state").inner_text() == ""
+
+
 def test_who_opens_a_query_otherwise_has_left_the_queue(queue: Any, url: str) -> None:
     queue.goto(f"{url}/judge/set/q1?doc=d1")
     ready(queue)

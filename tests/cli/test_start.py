@@ -100,7 +100,8 @@ def test_an_engine_that_finds_files_is_compared_on_their_documents(
     assert "2 documents" in again.out
     steps = {step["key"]: step["is_done"] for step in assay_cli("start", "--json").json}
     assert not steps.get("index", False)
-    assert assay_cli("engines", "test", "engine", "lease").code == 0
+    for name in ("engine", "engine.py"):
+        assert assay_cli("engines", "test", name, "lease").code == 0
     pooled = assay_cli(
         "gold", "pool", "set.json", "--engine", "engine", "--corpus", "תיקים", "--json"
     ).json
@@ -213,3 +214,15 @@ def test_one_engine_is_not_compared(assay_cli: Assay, tmp_path: Path) -> None:
     assert "To compare, name two" in one.err
     both = assay_cli("start", "--engine", "bm25", "--engine", "bm25-forms", "--steps")
     assert "To compare, name two" not in both.err
+
+
+def test_a_project_with_gold_sets_of_its_own_is_not_begun_anew(assay_cli: Assay) -> None:
+    Path("mine.json").write_text('{"queries": [{"id": "q1", "text": "lease"}]}')
+    Path("assay.toml").write_text('[gold.mine]\npath = "mine.json"\n')
+    told = assay_cli("start")
+    assert told.code == 0
+    assert "already has gold sets" in told.err
+    assert "Step 1" not in told.err
+    Path("in").mkdir()
+    Path("in/lease.txt").write_text("The tenant ends the lease.")
+    assert "Step 1 of" in assay_cli("start", "in").err, "unless documents are named"

@@ -438,6 +438,21 @@ def test_short_names_of_israeli_laws_mean_the_law(written: str, law: str) -> Non
     assert again.parts == found.parts
 
 
+@pytest.mark.parametrize(
+    ("written", "law"),
+    [
+        ("סעיף 4 לחוק-יסוד: הכנסת, תחושב התקופה", "חוק-יסוד: הכנסת"),
+        ("סעיף 3ב לחוק-יסוד: משק המדינה, ובלבד", "חוק-יסוד: משק המדינה"),
+        ("סעיף 10 לפקודת הפטנטים והמדגמים הסתיימה", "פקודת הפטנטים והמדגמים"),
+        ("סעיף 3 לפקודת התעבורה החלים על נהג", "פקודת התעבורה"),
+        ('סעיף 224 לחוק הביטוח הלאומי חל לגביו לפני ט"ו בשבט, תשנ"ט-1999', "חוק הביטוח הלאומי"),
+    ],
+)
+def test_a_hebrew_name_ends_where_the_sentence_goes_on(written: str, law: str) -> None:
+    (found,) = parse(written, "he")
+    assert (found.parts["law"], found.parts.get("year", "")) == (law, "")
+
+
 def test_id_may_name_another_part_of_the_same_section() -> None:
     cited = parse("Section 87103(a). Id., subd. (c).", "en")
     assert [citation.parts["sub"] for citation in cited] == ["(a)", "(c)"]

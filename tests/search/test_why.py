@@ -156,10 +156,13 @@ def test_another_section_far_behind_is_less_likely(home: Path) -> None:
     }
     hits = [
         Hit(doc_id=of["5:1"], score=0.9),
-        Hit(doc_id=of["6:1"], score=0.8),
-        Hit(doc_id=of["5:2"], score=0.7),
+        Hit(doc_id=of["5:2"], score=0.8),
+        Hit(doc_id=of["6:1"], score=0.7),
     ]
-    assert less_likely(built, hits) == [False, True, False]
+    assert less_likely(built, hits) == [False, False, True]
+    assert less_likely(built, [hits[0], hits[2]]) == [False, True]
+    lower = [hits[0], hits[2], Hit(doc_id=of["5:2"], score=0.6)]
+    assert less_likely(built, lower) == [False] * 3, "below a lower score it would say otherwise"
     near = [hits[0], Hit(doc_id=of["6:1"], score=0.85)]
     assert less_likely(built, near) == [False, False]
 

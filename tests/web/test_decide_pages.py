@@ -447,6 +447,24 @@ def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) 
         assert "Judge these" not in page
 
 
+def test_nobody_is_led_again_to_what_they_were_unsure_of(store: Store, tmp_path: Path) -> None:
+    path = graded_set(tmp_path, judged=5)
+    service = served(store, tmp_path, path, GATED)
+    kept(service, path, "e", DOCS)
+    write_pool(path, Pool(pairs=(PooledPair(query_id="q0", doc_id="d9"),)))
+    client = local_client(service)
+    asked = client.get("/api/overview").json()["to_judge"]
+    listed = re.findall(r'data-query="(\w+)" data-doc="(\w+)"', client.get("/judge/set").text)
+    assert listed == [(pair["query_id"], pair["doc_id"]) for pair in asked]
+    query, doc = listed[0]
+    every = votes_of("דפנה", range(4, 10))
+    vote = next(vote for vote in every if (vote.query_id, vote.doc_id) == (query, doc))
+    append_votes(path, [msgspec.structs.replace(vote, grade=None)])
+    listed = re.findall(r'data-query="(\w+)" data-doc="(\w+)"', client.get("/judge/set").text)
+    assert (query, doc) not in listed
+    assert len(listed) == len(asked) - 1
+
+
 def test_a_set_is_told_by_its_best_engine_whichever_ran_last(
     service: Service, client: TestClient
 ) -> None:
@@ -641,6 +659,41 @@ class TestStarting:
         assert client.get(f"/api/runs/jobs/{job}").json()["run"] == done.run
         assert f'href="/runs/{done.run}"' in client.get(place).text
         assert client.get(f"/runs/{done.run}").status_code == 200
+
+    def test_an_engine_and_a_gate_appear_when_the_file_is_saved(
+        self, client: TestClient, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "assay.toml"
+        before = file.read_text("utf-8")
+        gate = '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.99\n'
+        file.write_text(
+            f'{before}[engines.new]\nengine = "bm25"\ncorpus = "c.jsonl"\n{gate}', "utf-8"
+        )
+        assert "<option>new</option>" in client.get("/runs").text
+        place = client.post("/runs/start", data={"gold": "set", "engine": "new"}).headers[
+            "location"
+        ]
+        done = client.app.state.run_queue.wait(place.rsplit("/", 1)[1])  # type: ignore[attr-defined]
+        assert "Required: at least 0.99" in client.get(f"/runs/{done.run}?lang=en").text
+        file.write_text("[[nonsense", "utf-8")
+        page = client.get("/runs").text
+        assert "not valid TOML" in page
+        assert "<option>new</option>" in page
+        file.write_text(before, "utf-8")
+        page = client.get("/runs").text
+        assert "not valid TOML" not in page
+        assert "<option>new</option>" not in page
+
+    def test_who_has_no_name_yet_comes_back_to_the_form(self, store: Store, tmp_path: Path) -> None:
+        client = local_client(served(store, tmp_path, graded_set(tmp_path)), name="")
+        sent = {"gold": "set", "engine": "e"}
+        for sender, back in (
+            ("http://testserver/runs?gold=set", "%2Fruns%3Fgold%3Dset"),
+            ("https://elsewhere.example/runs", "%2F"),
+            ("", "%2F"),
+        ):
+            answer = client.post("/runs/start", data=sent, headers={"referer": sender})
+            assert answer.headers["location"] == f"/me?next={back}"
 
     def test_one_press_counts_runs_all_again_and_goes_back(
         self, client: TestClient, store: Store, tmp_path: Path

@@ -21,7 +21,7 @@ from assay.reports.words import Words
 from assay.store import Store, open_store
 from assay.workbench.deciding.run_boards import boards, run_page, verdict_today
 from assay.workbench.deciding.run_comparison import compare_runs, lead_of
-from assay.workbench.deciding.side_by_side import two_rankings
+from assay.workbench.deciding.side_by_side import decisive_documents, two_rankings
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.vote_totals import set_progress, uncounted
 from assay.workbench.judging.votes_to_labels import append_votes, recompute_outdated_labels
@@ -227,6 +227,12 @@ class TestComparing:
             ("d0", 1, -2),
         ]
         assert [hit.grade for hit in two.b.documents] == [2, None, 0]
+        # grade 2 went from rank 3 to 1; ungraded documents and grade 0 explain nothing
+        assert [(one.doc_id, before, after) for one, before, after in decisive_documents(two)] == [
+            ("d2", 3, 1)
+        ]
+        back = two_rankings(service, second.id, first.id, "q5")
+        assert [(one.doc_id, *ranks) for one, *ranks in decisive_documents(back)] == [("d2", 1, 3)]
         with pytest.raises(InputError, match="no query"):
             two_rankings(service, first.id, second.id, "q99")
 

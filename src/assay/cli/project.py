@@ -681,7 +681,9 @@ def start(
     end and where a person must go on, and 4 if a step failed."""
     from msgspec.structs import replace
 
+    from assay.reports.words import page_words
     from assay.workbench.project import start as way
+    from assay.workbench.project.service import project_sets
 
     answers = way.known_answers()
     given = {"documents": documents, "judges": judges, "engines": ",".join(engine or ())}
@@ -695,6 +697,10 @@ def start(
     if show or json:
         found_steps = way.steps(answers)
         emit(found_steps, lambda: _step_lines(found_steps), json=json)
+        return
+    if way.has_other_sets(answers, project_sets()):
+        say(page_words("en", "start")["has_sets"])
+        say("To go on with this project: assay run, assay history or assay serve.")
         return
     while (at := way.next_step(answers := way.known_answers())) is not None:
         number, step = at

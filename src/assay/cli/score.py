@@ -427,7 +427,7 @@ def show_presets(
 def try_out(
     name: Annotated[
         str,
-        typer.Argument(help="The engine, as its table is called; or an address with {{query}}."),
+        typer.Argument(help="The name of the engine, a Python file, or an address with {{query}}."),
     ],
     query: Annotated[str, typer.Argument(help="What to search for.")],
     config: ConfigFile = None,
@@ -483,7 +483,7 @@ def _parse_filters(filters: str) -> object:
 
 
 def tune(
-    name: Annotated[str, typer.Argument(help="The table [tune.NAME] of assay.toml.")],
+    name: Annotated[str, typer.Argument(help=r"The table \[tune.NAME] of assay.toml.")],
     config: ConfigFile = None,
     gold: Annotated[
         str, typer.Option(help="The gold set, by name or path.", show_default="the table's")

@@ -285,8 +285,10 @@ _NO_NAME = re.compile(
     r"^(?:של|על|אשר|לא|או|כי|גם|אם|אינו|הוא|היא|הם|זה|זו|יש|אין|וכן|כאמור|כפי|לפי|ביום|בדבר|לעני?ין"
     r"|(?:עוסק|דן|דנ|שומר|מאפשר|מגדיר|חל|מטיל|פוטר|מתיר|אוסר|מחייב|מסמיך|מפרט|מונה|מסדיר|מעניק|מוסיף"
     r"|מתייחס|מבהיר|מגביל|מתנה|מציין|דורש|נוגע|כולל|מבטל|מחריג|שולל|מבחין|ניתן|רשאי|חייב|זכאי)(?:ת|ים|ות)?"
-    r"|יחול\w*|יהיה|יהיו|יראו|ייחשב\w*|קובע\w*|מורה|נקבע|שהוחל\w*|שנחקק\w*|שעניינ\w*|בידי|בשל)$"
+    r"|יחול\w*|החל(?:ים|ות|ה)?|הסתיימ\w*|שהוענק\w*|יהיה|יהיו|יראו|ייחשב\w*|קובע\w*|מורה|נקבע|שהוחל\w*|שנחקק\w*|שעניינ\w*|בידי|בשל)$"
 )
+# words of a sentence in which a law and a later date stand, and of no name before its year
+_NO_DATED_NAME = re.compile(r"^(?:חלה?|לפני|לפי|ביום|לגבי\w?|שנית\w+)$")
 _CONSTRUCT = re.compile(r"(?:י|ת|ות)$")
 # "the law", "the said law"; "law" alone where no name follows
 _POINTER = re.compile(
@@ -596,7 +598,13 @@ def _dated_name_length(text: str) -> int:
         return 0
     name = text[: year.start()]
     others = [word for word in _FIRST_WORD.finditer(name) if word.start() > 0]
-    is_name = not others and "סעי" not in name and len(name.split()) <= 24
+    outside = name.partition("(")[0].split()  # the words of a bracket are anything
+    is_name = (
+        not others
+        and "סעי" not in name
+        and len(name.split()) <= 24
+        and not any(map(_NO_DATED_NAME.match, outside))
+    )
     return len(name.rstrip(" ,")) if is_name and "(להלן" not in name else 0
 
 
@@ -629,8 +637,8 @@ def _grammatical_name_length(text: str) -> int:
     if len(words) < 2 or _POINTER.match(text):
         return 0
     kept = words[:2]
-    if words[0][0].rstrip(":").endswith("יסוד"):
-        kept = words[:3]
+    if words[0][0].rstrip(":").endswith("יסוד") and not words[1][0].startswith("ה"):
+        kept = words[:3]  # of the basic laws, only names with the article have one word
     for word in words[len(kept) :]:
         last = kept[-1][0]
         if last.endswith((",", ":")) or _NO_NAME.match(word[0]):

@@ -27,6 +27,7 @@ from assay.search.views import section_key
 
 # of the first score: what another section must have not to be less likely (research/shown.md, 31)
 BEHIND = 0.92
+FIRST = 10  # hits that a page shows at once, and whose scores are read beside each other
 # taste
 MOST_WORDS = 5  # of the question that are named
 MOST_MISSING = 3  # words that are named
@@ -67,7 +68,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
     """Of provisions, best first: whether one is far behind the first and of no section that was
-    not. Of other documents nothing is known to tell it by."""
+    not. In the first ten, none with a higher score than one that counts as likely by its section is
+    less likely. Of other documents nothing is known to tell it by."""
     if not index.has_sections or not hits or not hits[0].score:
         return [False] * len(hits)
     least = BEHIND * hits[0].score
@@ -78,7 +80,9 @@ def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
         if (hit.score or 0.0) >= least:
             likely.add(section)
         behind.append(section not in likely)
-    return behind
+    first = list(zip(hits[:FIRST], behind[:FIRST], strict=True))
+    least = min((hit.score or 0.0) for hit, is_behind in first if not is_behind)
+    return [is_behind and (hit.score or 0.0) < least for hit, is_behind in first] + behind[FIRST:]
 
 
 def _named(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:

@@ -66,6 +66,7 @@ from assay.web.page_frame import (
     is_api,
     json,
     language_for,
+    local_path,
     message_of,
     without_folders,
 )
@@ -150,6 +151,7 @@ def create_app(
         },
     )
     app.state.service = service = replace(service, opens_files=False)
+    app.state.configuration = time.time_ns(), ""  # when it was read, and what is wrong with it
     app.state.access = access or Access()
     app.state.table = table
     app.state.pages = {row.path: row for row in table if "GET" in row.methods}
@@ -211,9 +213,17 @@ def _show_refusal(request: Request, error: Exception) -> Response:
     if way is None:
         heading = "error_blind" if error.word.startswith("blind") else ""
         return error_page(request, message, error.status, heading)
-    asked = request.url.query if request.method not in CHANGES else ""
-    here = f"{request.url.path}?{asked}" if asked else request.url.path
-    return RedirectResponse(f"{way}?next={quote(here, safe='')}", status_code=303)
+    return RedirectResponse(f"{way}?next={quote(_page_open(request), safe='')}", status_code=303)
+
+
+def _page_open(request: Request) -> str:
+    """The address of the page that a browser asks for, or whose form it sends."""
+    if request.method not in CHANGES:
+        return str(request.url.replace(scheme="", netloc=""))
+    sender = urlsplit(request.headers.get("referer", ""))
+    if sender.netloc != request.url.netloc:
+        return "/"
+    return local_path(sender._replace(scheme="", netloc="").geturl()) or "/"
 
 
 def _show_missing(request: Request, error: Exception) -> Response:

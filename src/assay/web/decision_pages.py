@@ -81,13 +81,20 @@ from assay.workbench.deciding.run_comparison import (
     run_today,
     with_baseline_name,
 )
-from assay.workbench.deciding.side_by_side import TwoRankings, two_rankings
+from assay.workbench.deciding.side_by_side import TwoRankings, decisive_documents, two_rankings
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_judge_asked
 from assay.workbench.deciding.tune import SweepState, sweep_state, sweep_states
 from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import SetProgress, rulings_needed, set_progress
+from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.home import Overview, overview, run_risk
-from assay.workbench.project.service import Service, compute_once, path_of_stored_name, stored_name
+from assay.workbench.project.service import (
+    Service,
+    compute_once,
+    path_of_stored_name,
+    reopen_service,
+    stored_name,
+)
 from assay.workbench.scoring.history import (
     ANSWERS,
     StoredAnswers,
@@ -303,6 +310,28 @@ def queue_of(request: Request) -> RunQueue:
     return queue
 
 
+def follow_configuration(request: Request) -> str:
+    """Read `assay.toml` again where it has changed since; what is wrong with it, if anything. The
+    configuration that could be read last stays in use."""
+    state, service = request.app.state, service_of(request)
+    try:
+        changed = (service.project / CONFIG_NAME).stat().st_mtime_ns
+    except OSError:
+        return ""
+    seen: int
+    wrong: str
+    seen, wrong = state.configuration
+    if changed > seen:
+        try:
+            state.service = reopen_service(service)
+            queue_of(request).follow(state.service)
+            wrong = ""
+        except InputError as error:
+            wrong = message_of(request, error)
+        state.configuration = changed, wrong
+    return wrong
+
+
 # ── home ──────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -349,6 +378,7 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_runs(request: Request) -> Response:
+    wrong = follow_configuration(request)
     parameters, (service, _, blind) = query(request, RunsQuery), sight(request)
     shown = boards(service, gold=parameters.gold)
     trends = (
@@ -396,7 +426,7 @@ def list_runs(request: Request) -> Response:
         ],
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
-        complaint="",
+        complaint=wrong if is_chair(request) else "",
     )
 
 
@@ -726,6 +756,7 @@ def compare_rankings(request: Request) -> Response:
         found=found,
         moves=rank_moves(pairs, rows),
         moved=moved(found),
+        decisive=decisive_documents(found),
         grades_here=_graded_here(request, seen.service, found.b.run),
         pair=urlencode({"a": parameters.a, "b": parameters.b}),
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),

@@ -25,7 +25,7 @@ from assay.web.access import (
     page_and_call,
     user_of,
 )
-from assay.web.decision_pages import decided_page, full_sight, queue_of
+from assay.web.decision_pages import decided_page, follow_configuration, full_sight, queue_of
 from assay.web.page_frame import (
     body,
     form,
@@ -102,6 +102,7 @@ class Again(msgspec.Struct, frozen=True, kw_only=True):
 
 def start_run(request: Request) -> Response:
     given = sent_as(request, StartRun)
+    follow_configuration(request)
     try:
         job = queue_of(request).start(given.gold, given.engine, by=user_of(request).name)
     except InputError as error:
@@ -311,7 +312,7 @@ def _start_page(request: Request, complaint: str = "", written: str = "") -> Res
         complaint=complaint,
         written=written,
         also=ALSO,
-        has_sets=bool(service.gold_sets) and not answers.corpus and not way.SET.exists(),
+        has_sets=way.has_other_sets(answers, service.gold_sets),
     )
 
 

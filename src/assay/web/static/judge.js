@@ -2,7 +2,7 @@
 // vote, given at once (votes.js). Nothing here knows what anybody else said.
 "use strict";
 const byId = id => document.getElementById(id);
-const HISTORY = `assay.done.${desk.judge}`, UNDO = "assay.undo";
+const HISTORY = `assay.done.${desk.judge}`, UNDO = "assay.undo", SAID = "assay.said";
 const IDLE = 300;  // seconds: a judge who does nothing for so long has left
 const why = byId("why"), paper = byId("document");
 const pairs = [...document.querySelectorAll(".strip .doc")].map(button => ({
@@ -166,7 +166,7 @@ function showUndo() {
   byId("undoes").hidden = !last?.title;
   if (last?.title) byId("undoes").textContent = fill(words.undoes, { grade: last.given === null ? words.unsure : fill(words.gradeGiven, { grade: last.given }), title: last.title });
 }
-const undone = new Map();  // votes that take something back, and what is said of them
+const saidOf = new Map();  // votes of which more is said than that they are saved
 
 function warn(text, isWrong = true) {
   byId("state").textContent = text;
@@ -210,7 +210,7 @@ function goTo(one, before) {
 
 function followQueue(at) {
   const next = queue.settling[at + 1];
-  if (next) return goTo(next);
+  if (next) return goTo(next, () => store(sessionStorage, SAID, byId("state").textContent));  // is said on the page that opens
   const back = reading.make("a", words.queuedBack, "button plain");
   back.href = queue.from;
   byId("queued").replaceChildren(`${words.queuedDone} `, ...(desk.chair ? [againForm()] : [`${words.queuedChair} `]), back);
@@ -262,13 +262,17 @@ const acts = {
   unsure() {
     if (!pairs[place]) return;
     if (tooLong(why.value.trim())) return warn(tooLong(why.value.trim()));
-    give(pairs[place], { grade: null, rationale: why.value.trim() });
+    saidOf.set(give(pairs[place], { grade: null, rationale: why.value.trim() }).id, words.unsureSaid);
+    assay.say(words.unsureSaid);
     onward();
   },
   skip() {
     if (!pairs[place]) return;
     assay.say(words.skipped);
-    if (queued() >= 0) return followQueue(queued());
+    if (queued() >= 0) {
+      byId("state").textContent = words.skipped;
+      return followQueue(queued());
+    }
     const order = [...pairs.keys()], next = [...order.slice(place + 1), ...order.slice(0, place)].find(at => !isJudged(pairs[at]));
     show(next ?? Math.min(place + 1, pairs.length - 1));
   },
@@ -283,7 +287,7 @@ const acts = {
     if (at < 0) return;
     const said = last.vote ? words.restored : words.withdrawnSaid;
     const typed = pairs[at].rationale;  // it is kept, unless the earlier vote had a reason of its own
-    undone.set(give(pairs[at], last.vote ? { grade: last.grade, rationale: last.rationale } : { grade: null, rationale: "", withdrawn: true }, true).id, said);
+    saidOf.set(give(pairs[at], last.vote ? { grade: last.grade, rationale: last.rationale } : { grade: null, rationale: "", withdrawn: true }, true).id, said);
     place = -1;
     if (typed && !last.rationale) store(localStorage, DRAFT + last.doc, { grade: last.vote ? last.grade : null, rationale: typed, seen: pairs[at].vote });
     show(at);
@@ -458,7 +462,7 @@ votes.listeners.push((vote, saved, refused, overtaken) => {
     showProgress();
     showSet(more);
   }
-  if (saved && undone.has(vote.id)) byId("state").textContent = undone.get(vote.id);
+  if (saved && saidOf.has(vote.id)) byId("state").textContent = saidOf.get(vote.id);
   if (refused || overtaken || (saved && !saved.holds)) sync();
 });
 
@@ -516,4 +520,6 @@ if (desk.open && asked < 0) showUnasked(desk.open);
 else if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));
 const undoes = stored(sessionStorage, UNDO, false), latest = stored(sessionStorage, HISTORY, []).at(-1);
 store(sessionStorage, UNDO, null);
+byId("state").textContent ||= stored(sessionStorage, SAID, "");  // of the document before
+store(sessionStorage, SAID, null);
 if (undoes && latest?.set === desk.set && latest.query === desk.query) acts.undo();

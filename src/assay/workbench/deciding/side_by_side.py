@@ -3,6 +3,7 @@ why each is at its rank."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -21,8 +22,10 @@ from assay.workbench.scoring.history import StoredRun, stored_run
 from assay.workbench.searching import corpora
 from assay.workbench.searching.open_corpora import OpenCorpus, open_cached
 
-__all__ = ["RankedDocument", "Ranking", "TwoRankings", "two_rankings"]
+__all__ = ["RankedDocument", "Ranking", "TwoRankings", "decisive_documents", "two_rankings"]
 
+COUNTED = 10  # ranks that the deciding figure of a graded set counts
+DECISIVE = 3  # documents that a page names as the cause of a change; taste
 DEPTH = 20  # ranks shown: as many as results keep by default
 WORDED = 8  # first ranks that show which words they share with the question, which takes longer
 EXCERPT = 240  # characters of a text: a few lines; taste
@@ -91,6 +94,31 @@ def two_rankings(service: Service, first: str, second: str, query_id: str) -> Tw
         previous=ids[place - 1] if place else "",
         next=ids[place + 1] if place + 1 < len(ids) else "",
     )
+
+
+def decisive_documents(found: TwoRankings) -> list[tuple[RankedDocument, int | None, int | None]]:
+    """The graded documents that moved the figure most in the direction in which it changed, with
+    their ranks before and after, the weightiest first. Each counts for its grade, discounted by
+    rank, as in nDCG; for other figures there are none."""
+    before, after = found.a.value, found.b.value
+    if not found.measure.startswith("nDCG") or before is None or after is None:
+        return []
+    moves: list[tuple[RankedDocument, int | None, int | None]] = [
+        (one, one.rank, one.other_rank) for one in found.a.documents
+    ]
+    moves += [(one, None, one.rank) for one in found.b.documents if one.other_rank is None]
+    sign = 1 if after > before else -1
+
+    def weight(move: tuple[RankedDocument, int | None, int | None]) -> float:
+        one, old, new = move
+        return sign * (one.grade or 0) * (_discount(new) - _discount(old))
+
+    return sorted((move for move in moves if weight(move) > 0), key=weight, reverse=True)[:DECISIVE]
+
+
+def _discount(rank: int | None) -> float:
+    """The weight of a rank in nDCG, 0 for one that is not counted."""
+    return 1 / math.log2(1 + rank) if rank is not None and rank <= COUNTED else 0.0
 
 
 def _entry(run: StoredRun, query_id: str) -> Entry:

@@ -176,7 +176,8 @@ def tune(
     file = config or Path(CONFIG_NAME)
     read = read_config(file)
     if name not in read.tune:
-        raise _unknown_name(f"table [tune.{name}]", read.tune, str(file))
+        hint = "It names parameters and the values to try: rrf_k = [10, 60]. See docs/tuning.md."
+        raise _unknown_name(f"table [tune.{name}]", read.tune, str(file), hint)
     table = read.tune[name]
     if budget is not None:
         table = msgspec.structs.replace(table, budget=budget)
@@ -423,7 +424,9 @@ def judge_next(
 
 def _unknown_name(what: str, known: Mapping[str, object], where: str, hint: str = "") -> InputError:
     names = ", ".join(known) or "none"
-    return InputError(f"there is no {what}", where=where, hint=f"The file has: {names}. {hint}")
+    return InputError(
+        f"there is no {what}", where=where, hint=f"The file has: {names}. {hint}".rstrip()
+    )
 
 
 def _tune_set(

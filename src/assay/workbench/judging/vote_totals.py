@@ -284,7 +284,8 @@ class PairsByVotes:
 
 def split_by_votes(dataset: Path, pairs: Sequence[Pair], judge: str = "") -> PairsByVotes:
     """The pairs by what their votes ask for. A pair that is dealt to somebody is being judged,
-    except for the `judge` who asks. All are left where the set cannot be opened for judging."""
+    except for the `judge` who asks; so is one of which this judge was unsure. All are left where
+    the set cannot be opened for judging."""
     found = PairsByVotes(left=[], rulings=[], dealt=[], judged=[])
     try:
         session = open_session(dataset)
@@ -298,7 +299,9 @@ def split_by_votes(dataset: Path, pairs: Sequence[Pair], judge: str = "") -> Pai
                 found.rulings.append(pair)
             elif totals.is_judged(key):
                 found.judged.append(pair)
-            elif totals.is_dealt(key, judge):
+            elif totals.is_dealt(key, judge) or (
+                judge and session.votes.current_vote_of(judge, key)
+            ):
                 found.dealt.append(pair)
             else:
                 found.left.append(pair)

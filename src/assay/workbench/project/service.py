@@ -269,6 +269,12 @@ def _add_set(sets: dict[str, Path], path: Path) -> None:
     sets[next(free, str(place).replace("/", SEPARATOR))] = path
 
 
+def project_sets() -> dict[str, Path]:
+    """The gold sets of the project in this folder."""
+    path = Path(CONFIG_NAME)
+    return sets_of(read_config(path) if path.exists() else None)
+
+
 def configured_sets(config: Config | None) -> dict[str, Path]:
     return {name: Path(gold.path) for name, gold in config.gold.items()} if config else {}
 

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -130,6 +130,11 @@ def next_step(answers: StartAnswers) -> tuple[int, StartStep] | None:
     """The number of the first step that is not done, and the step; None at the end."""
     waiting = ((n, step) for n, step in enumerate(steps(answers), start=1) if not step.is_done)
     return next(waiting, None)
+
+
+def has_other_sets(answers: StartAnswers, sets: Mapping[str, Path]) -> bool:
+    """Whether the project has gold sets that these steps did not make, and none that they did."""
+    return not answers.corpus and not SET.exists() and any(map(Path.exists, sets.values()))
 
 
 def _fingerprint(answers: StartAnswers) -> str:

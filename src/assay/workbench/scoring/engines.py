@@ -104,6 +104,8 @@ def try_named(
     known = known or {}
     path = config or Path(CONFIG_NAME)
     engine = read_engine(path, name) if config is not None or path.exists() else None
+    if engine is None and name.partition(":")[0].endswith(".py"):
+        engine = EngineConfig(name=name, search_module=name)
     if engine is None:
         from assay.corpus.disk import list_corpora
 
@@ -111,7 +113,8 @@ def try_named(
             names = ", ".join(row.name for row in list_engines(config) if row.origin != "built in")
             raise UsageError(
                 f"there is no engine {name!r}",
-                hint=f"Known: {names or 'none'}. Write a table [engines.NAME] in assay.toml.",
+                hint=f"Known: {names or 'none'}. Write a table [engines.NAME] in assay.toml, "
+                "or give a Python file.",
             )
         engine = EngineConfig(name=name, engine=name)
     if engine.run:

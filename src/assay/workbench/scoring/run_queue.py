@@ -148,6 +148,10 @@ class RunQueue:
         self._closed = False
         self._stop = threading.Event()  # for the one that runs
 
+    def follow(self, service: Service) -> None:
+        """Use the engines and sets that the project has now for what starts from here on."""
+        self._service = service
+
     def start(self, gold: str, engine: str, *, by: str) -> RunJob:
         """Ask for a run. The same one that waits already is not asked for twice."""
         path = gold_path(self._service, gold)
