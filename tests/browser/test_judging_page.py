@@ -201,7 +201,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
     expect(page.locator(".doc.cur")).to_have_attribute("data-doc", "d5")
     ready(page)
     page.keyboard.press("u")
-    page.click("text=Back to the question")
+    page.click("text=Go back")
     page.wait_for_url("**/runs")
     assert now(dataset, "Ada") == {"d3": 2, "d1": 2, "d5": None}
 

@@ -55,8 +55,8 @@ def agreement(
     ] = None,
     json: Json = False,
 ) -> None:
-    """How far judges agree who judged apart: exact, kappas, Krippendorff's alpha, with intervals;
-    by judge, topic, type and grade; who is strict, and who drifts."""
+    """Show how far independent judges agree: exact, kappas, Krippendorff's alpha, with intervals;
+    by judge, topic, type and grade; and which judges are strict or drift."""
     from assay.reports.agreement import agreement_page
     from assay.workbench.judging.agreement import judges_agreement, write_agreement
     from assay.workbench.project.output_files import refuse_output
@@ -206,7 +206,7 @@ def validate(
         list[str] | None,
         typer.Option(
             help=f"Check every id and expectation against this corpus: {CORPUS}. ROWS=CORPUS "
-            "for the rows of one corpus, repeat.",
+            "for the rows of one corpus; repeat for more.",
             metavar="CORPUS",
         ),
     ] = None,

@@ -40,7 +40,7 @@ Why = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
 On = Annotated[
     str,
     typer.Option(
-        "--on", metavar="CLUSTER", help="Work on a Dask cluster: tcp://HOST:PORT, or local:2."
+        "--on", metavar="CLUSTER", help="Run on a Dask cluster: tcp://HOST:PORT, or local:2."
     ),
 ]
 

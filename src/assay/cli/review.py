@@ -135,7 +135,7 @@ def reject(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Reject rows. They leave the file, and a later bootstrap does not bring them back."""
+    """Reject rows: remove them from the file. A later bootstrap does not add them again."""
     _decide_rows(ids, "rejected", gold, by, why, store, json)
 
 

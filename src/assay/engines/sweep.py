@@ -73,7 +73,7 @@ class CallFile:
             raise InputError(
                 f"a call cannot be read: {error}",
                 where=str(path),
-                hint="Delete the file, or run again with --fresh: the calls are made anew.",
+                hint="Delete the file, or run again with --fresh: the calls are made again.",
             ) from error
         self._kept = {call.key: call.result for call in calls}
 

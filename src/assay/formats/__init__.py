@@ -181,7 +181,7 @@ def _changeable(path: Path, needed: str, what: str) -> Any:
         raise InputError(
             f"{what} a dataset.json",
             where=str(path),
-            hint=f"Make one of it first: assay gold convert {path} dataset.json",
+            hint=f"Convert it first: assay gold convert {path} dataset.json",
         )
     return module
 

@@ -442,7 +442,7 @@ def _irds_dataset(name: str) -> Any:
             raise InputError(
                 f"the data set has no {what}",
                 where=where,
-                hint="Name a part of it that has, such as NAME/test.",
+                hint="Name a part that has them, such as NAME/test.",
             )
     return dataset
 

@@ -222,7 +222,7 @@ def api_key(machine: Machine) -> str:
         )
     if not (value.isascii() and value.isprintable()) or " " in value:
         raise InputError(
-            f"what is in the environment variable {named[1]} cannot be a key",
+            f"the value of the environment variable {named[1]} cannot be a key",
             hint="A key is one word of ASCII characters.",
         )
     return value

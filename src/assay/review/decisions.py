@@ -184,7 +184,9 @@ def _require_file(path: Path) -> None:
 def _require_name(path: Path, decision: ReviewDecision) -> None:
     if not decision.by.strip():
         raise InputError(
-            "the name of who decides is missing", where=str(path), hint="Give the name with --by."
+            "the name of the person who decides is missing",
+            where=str(path),
+            hint="Give the name with --by.",
         )
 
 

@@ -100,7 +100,8 @@ def refuse_collision(connection: Connection) -> None:
         )
     schema = connection.execute(text("SELECT current_schema()")).scalar()
     raise InputError(
-        f"the schema {schema} has tables of another program with the names of ours: {listed}",
+        f"the schema {schema} has tables of another program that are named like those of Assay: "
+        f"{listed}",
         where=where,
         hint="Nothing was written. Name another schema in the address: add "
         "?options=-csearch_path%3DNAME to it (& instead of ? if it has a ?).",

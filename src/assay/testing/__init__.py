@@ -192,7 +192,7 @@ def check_format(module: Any, path: Path) -> None:
         named = any(file.name in str(error) for file in written)
         _require(named, f"the complaint names no file: {error}")
         return
-    raise AssertionError("a file that is no gold set was read")
+    raise AssertionError("a file that is not a gold set was read")
 
 
 def _judged(gold: GoldSet) -> list[tuple[str, str, int]]:

@@ -522,7 +522,7 @@ def _check_suggestion(service: Service, gold: str, query_id: str, doc_id: str, g
         known = _grade_of(gold_set, query_id, doc_id)
         raise InputError(
             f"document {doc_id!r} is judged already for query {query_id!r}{known}",
-            hint="next_to_judge names what is not judged yet.",
+            hint="next_to_judge lists the documents that are not judged yet.",
         )
 
 

@@ -24,7 +24,7 @@ def read_baseline(path: Path | None, *, golden: bool) -> Results | None:
     then = read_results(path)
     if golden != isinstance(then, GoldenResults):
         raise InputError(
-            f"the baseline is not of a {'golden' if golden else 'graded'} set",
+            f"the baseline was not scored on a {'golden' if golden else 'graded'} set",
             where=str(path),
             hint="Write one with --update-baseline.",
         )

@@ -272,7 +272,7 @@ def sweep(
         raise InputError(
             f"the grid has {size:,.0f} settings, and the budget is {table.budget}",
             where=where,
-            hint='Raise the budget, or draw some of them: search = "random".',
+            hint='Raise the budget, or try a random sample of them: search = "random".',
         )
     studies: list[tuple[list[int], list[JsonObject]]] = []
     if search == "optuna":

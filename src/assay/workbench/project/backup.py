@@ -417,7 +417,7 @@ def _unpack_member(name: str, size: int, source: IO[bytes], scratch: Path) -> st
     """Unpack one member into `scratch`. Returns the SHA-256 of its content."""
     if name != MANIFEST and not is_carried(name):
         raise ValueError(
-            f"it holds {name[:200]!r}, and a backup holds only data, none of it hidden"
+            f"it holds {name[:200]!r}, and a backup holds only data files, and no hidden ones"
         )
     room = LARGEST_MANIFEST if name == MANIFEST else shutil.disk_usage(scratch).free
     if size > room:

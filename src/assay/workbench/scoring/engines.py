@@ -145,7 +145,7 @@ def propose_table(
         key, message = mistake(table)
         if message:
             raise InputError(
-                message, where=key, hint="Or give an answer of it with --response FILE."
+                message, where=key, hint="Or give one of its answers with --response FILE."
             )
     if answer is not None:
         response = Response(status=200, headers={}, body=answer, millis=0.0)

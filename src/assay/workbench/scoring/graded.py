@@ -310,8 +310,8 @@ def with_machine_estimate(
         raise InputError(
             f"no measure can be estimated: {best.measure}: {best.why}",
             where=str(log_path(dataset)),
-            hint="See what is left for people with `assay gold pool`, and judge whole queries, "
-            "drawn at random.",
+            hint="`assay gold pool` lists the documents that people have left to judge. Judge "
+            "whole queries, drawn at random.",
         )
     estimated = MachineEstimate(
         figures=estimates,
