@@ -143,7 +143,7 @@ def test_the_day_of_a_question_is_given_to_an_engine_that_takes_it(
         (
             '{"timestamp": "", "engine": "e", "overall": {}, "per_query": [], "receipt": '
             '{"counts": {"n_scored": 0, "n_expected": 0, "n_failed": 0, "n_missing": 0}}}',
-            "not of a golden set",
+            "not scored on a golden set",
         ),
     ],
 )

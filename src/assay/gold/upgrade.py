@@ -452,7 +452,7 @@ def _vote(value: object, where: str) -> Vote:
         raise InputError(
             f"not a vote: {error}",
             where=where,
-            hint="Expected id, query_id, doc_id, grade, judge, kind, at and other fields of a vote.",
+            hint="Expected id, query_id, doc_id, grade, judge, kind, at and other fields.",
         ) from error
 
 
