@@ -271,6 +271,42 @@ def test_sections_that_are_numbered_through_all_chapters_are_found(tmp_path: Pat
     ]
 
 
+def test_links_out_of_the_folder_and_what_is_no_file_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("This lies outside of the folder.")
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "good.txt").write_text("This one can be read.")
+    (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "same.txt").symlink_to(folder / "good.txt")
+    (folder / "zeros.txt").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe.txt")
+    _, found, problems = imported(folder)
+    assert set(found) == {"good", "same"}
+    assert {problem.where: problem.reason for problem in problems} == {
+        "out.txt": "it links to a file outside of the folder: copy it in",
+        "zeros.txt": "it is not a regular file",
+        "pipe.txt": "it is not a regular file",
+    }
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    assert set(imported(link)[1]) == {"good", "same"}, "the folder itself may be a link"
+
+
+def test_a_file_whose_name_is_no_utf_8_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / os.fsdecode(b"p\xe4\xe4t\xf6s.txt")).write_text("A name in an old encoding.")
+    (folder / "good.txt").write_text("This one can be read.")
+    _, found, problems = imported(folder)
+    assert sorted(document.text for document in found.values()) == [
+        "A name in an old encoding.",
+        "This one can be read.",
+    ]
+    assert problems == []
+    again = imported(folder)[1]
+    assert set(again) == set(found)
+
+
 def test_a_page_that_only_leads_to_another_is_no_document(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()

@@ -315,8 +315,9 @@ def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = ROWS_TOGETHER) 
 
 
 def _hash_unit(source: str, unit: Unit) -> str:
+    path = path_of(source, unit)
     try:
-        return sha256_of(path_of(source, unit))
+        return sha256_of(path) if path.is_file() else ""  # a pipe or a device has no end
     except OSError:
         return ""
 

@@ -88,10 +88,10 @@ def units(source: str, options: Options) -> list[Unit]:
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
     path = path_of(source, unit)
     file = _File(unit.path, unit.id)
-    suffix = path.suffix.lower()
-    if path.exists() and not path.is_file():  # a pipe or a device would never end
-        yield _problem(file, "skipped", "it is not a regular file")
+    if reason := _why_not_opened(source, path):
+        yield _problem(file, "skipped", reason)
         return
+    suffix = path.suffix.lower()
     most = MAX_FILE_BYTES if suffix in (".pdf", ".zip", ".docx", ".eml") else MAX_TEXT_BYTES
     if unit.size > most:
         size, limit = unit.size / 2**20, most // 2**20
@@ -109,6 +109,17 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         yield _problem(file, "unreadable", f"it is not a zip archive, or it is damaged: {error}")
     except InputError as error:
         yield _problem(file, "unreadable", error.message)
+
+
+def _why_not_opened(source: str, path: Path) -> str:
+    """Why a file is not even opened: a folder of somebody else may hold links to yours."""
+    if path.exists() and not path.is_file():
+        return "it is not a regular file"  # a pipe or a device would never end
+    root = Path(source)
+    leads_out = path.is_symlink() and not path.resolve().is_relative_to(root.resolve())
+    return (
+        "it links to a file outside of the folder: copy it in" if path != root and leads_out else ""
+    )
 
 
 def _bytes_of(path: Path, suffix: str) -> bytes:

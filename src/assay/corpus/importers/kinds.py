@@ -228,8 +228,17 @@ def files_below(source: str, suffixes: tuple[str, ...]) -> list[Unit]:
         relative = path.relative_to(root)
         name = path.stem if path.stem not in seen else relative.with_suffix("").as_posix()
         seen.add(path.stem)
-        units.append(_unit(path, relative.as_posix(), name))
+        units.append(_unit(path, _printable(relative.as_posix()), _printable(name)))
     return units
+
+
+def _printable(name: str) -> str:
+    """A name with escapes (\\udcff) for the bytes in it that are no UTF-8, which nothing else could
+    hold."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 
 
 _UNSAFE = re.compile(r"[^\w./-]+")
@@ -242,7 +251,10 @@ def safe_id(name: str) -> str:
 
 def path_of(source: str, unit: Unit) -> Path:
     root = Path(source)
-    return root if root.is_file() else root / unit.path
+    path = root if root.is_file() else root / unit.path
+    if _ESCAPED_BYTE.search(unit.path) and not path.exists():
+        return root / _ESCAPED_BYTE.sub(lambda byte: chr(0xDC00 + int(byte[1], 16)), unit.path)
+    return path
 
 
 def _unit(path: Path, relative: str, name: str) -> Unit:
