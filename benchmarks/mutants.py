@@ -101,7 +101,7 @@ PARTS = {
             "judging/test_votes.py",
             "judging/test_adjudicate.py",
             "formats/test_votes_file.py",
-            "judging/test_received.py",
+            "judging/test_incoming_votes.py",
             "workbench/test_grading.py",
             "review/test_before_log.py",
             "gold/test_upgrade.py",
@@ -111,7 +111,7 @@ PARTS = {
     "merge": Part(
         ("judging/incoming_votes.py",),
         (
-            "judging/test_received.py",
+            "judging/test_incoming_votes.py",
             "judging/test_votes.py",
             "judging/test_merge.py",
             "judging/test_round_trips.py",
@@ -637,6 +637,9 @@ def main() -> int:
     args = parser.parse_args()
     for name in HEAVY.split():
         __import__(name)
+    named = {test for part in PARTS.values() for test in part.tests}
+    if gone := sorted(test for test in named if not (ROOT / "tests" / test).exists()):
+        raise SystemExit(f"no such tests, which PARTS names: {', '.join(gone)}")
     chosen, known = drawn(args), equivalent()
     rows: list[dict[str, Any]] = []
     began = time.monotonic()

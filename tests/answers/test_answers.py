@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.answers.measures import compare_answers
+from assay.answers.mentions import find_quotes
 from assay.cli import app
 from assay.core.results import AnswerEntry
 from assay.corpus.in_force import statuses_of_open_corpus
@@ -33,6 +34,14 @@ def workspace(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not (home / "corpora" / "island").exists():
         assay.import_corpus(SAMPLES / "fi" / "saaristokuntalaki.jsonl", "island", kind="finlex")
         assay.import_corpus(SAMPLES / "en" / "opinions", "arden", kind="fppc")
+
+
+def test_a_quotation_stands_where_it_says() -> None:
+    text = "First.\n\n> A block “that is” quoted\n> on two lines.\n\nThen “marks” and > none."
+    found = find_quotes(text)
+    block = "A block “that is” quoted\n> on two lines."
+    assert [one.text for one in found] == [block, "marks"], "marks inside a block are its own"
+    assert all(text[one.start : one.end] == one.text for one in found)
 
 
 def checked(answer: str, passages: Any = (), **options: Any) -> AnswerEntry:

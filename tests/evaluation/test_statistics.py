@@ -88,6 +88,13 @@ def test_an_adjusted_interval_holds_zero_where_the_adjusted_p_is_not_significant
             assert (held.p_adjusted < alpha) == (low > 0 or high < 0)
 
 
+def test_a_test_behind_one_that_is_not_significant_counts_with_as_many() -> None:
+    held = adjust_tests([0.01, 0.04, 0.03])
+    assert [one.p_adjusted for one in held] == pytest.approx([0.03, 0.06, 0.06])
+    assert [one.times for one in held] == pytest.approx([3, 1.5, 2])
+    assert adjust_tests([0.0])[0].times == 1
+
+
 def test_a_measure_without_a_range_has_plain_t() -> None:
     moved = RNG.normal(3, 20, size=(12, 1))
     (found,) = statistics.change_intervals(moved)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from assay.judging.labels import JudgeOpinion, opinion_line
 from kit.commands import Assay, Outcome
 from kit.sets import labels, log_of, votes, write_packet, write_set
 
@@ -52,6 +53,17 @@ def test_disagreements_come_most_apart_first_with_what_each_wrote(
     page = assay_cli("gold", "adjudicate", "set.json")
     assert "q1 b (tie, 2 grades apart)" in page.out
     assert "- cy: 2. cy on b" in page.out
+
+
+def test_the_line_of_a_judge_says_what_is_unusual_and_nothing_else() -> None:
+    plain = JudgeOpinion(judge="ben", kind="human", grade=0, rationale="Other duty.")
+    assert opinion_line(plain) == "ben: 0. Other duty."
+    odd = JudgeOpinion(
+        judge="cy", kind="machine", grade=None, rationale="", source="sample", stale=True
+    )
+    assert opinion_line(odd) == (
+        "cy (machine) [sample]: unsure. No rationale. (the document has changed since)"
+    )
 
 
 def test_a_ruling_makes_the_label_and_is_kept_as_a_vote(assay_cli: Assay, tmp_path: Path) -> None:

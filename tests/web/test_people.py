@@ -200,6 +200,20 @@ class TestSigningIn:
         clock.now = NOW + timedelta(days=15)
         assert who(admin) == 401
 
+    def test_what_a_clock_that_ran_ahead_made_ends_with_it(
+        self, app: Any, admin: TestClient, clock: Clock
+    ) -> None:
+        clock.now = NOW + timedelta(days=3650)
+        ahead = enter(app, "Ada")
+        link = invited(ahead, "Jo", "judge")
+        assert (who(ahead), visitor(app).get(link).status_code) == ("Ada", 200)
+        clock.now = NOW
+        assert (who(ahead), visitor(app).get(link).status_code) == (401, 404)
+        clock.now = NOW + timedelta(minutes=5)
+        near = enter(app, "Ada")
+        clock.now = NOW
+        assert who(near) == "Ada", "a clock that is put right by minutes signs nobody out"
+
     def test_the_store_holds_nothing_that_opens_a_door(
         self, app: Any, service: Any, admin: TestClient, store_url: str
     ) -> None:

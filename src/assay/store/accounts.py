@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from assay.store.database import ACCOUNT_LOCK, insert_new, lock, reading, row_of, writing
 from assay.store.records import (
@@ -38,9 +48,19 @@ from assay.store.tables import (
 )
 
 _ACCOUNTS = select(*(column for column in users.columns if column.name != "key"))
+# What was made later than now was made by a clock that ran ahead, and would outlive its days.
+CLOCKS_DIFFER = timedelta(days=1)  # chosen: more than clocks and time zones are apart
+
+
+def _in_time(table: Table, now: object, latest: object) -> tuple[ColumnElement[bool], ...]:
+    """The conditions on sessions and invitations: not expired, and made at `latest` at the
+    latest."""
+    return table.c.expires_at > now, table.c.created_at <= latest
+
+
 _SIGNED_IN = _ACCOUNTS.join(sessions, sessions.c.user_key == users.c.key).where(
     sessions.c.id == bindparam("session"),
-    sessions.c.expires_at > bindparam("now"),
+    *_in_time(sessions, bindparam("now"), bindparam("latest")),
     users.c.active == 1,
 )  # made once: every request asks
 FIRST_ADMIN = "the first admin"  # the subject of audit entries about an invitation without a name
@@ -137,7 +157,11 @@ class Accounts:
     @reading
     def signed_in(self, connection: Connection, id: str, at: datetime) -> Account | None:
         """Return the account of a session that has not expired, while the account is active."""
-        row = connection.execute(_SIGNED_IN, {"session": id, "now": at}).mappings().first()
+        row = (
+            connection.execute(_SIGNED_IN, {"session": id, "now": at, "latest": at + CLOCKS_DIFFER})
+            .mappings()
+            .first()
+        )
         return None if row is None else _account(row)
 
     @reading
@@ -147,7 +171,7 @@ class Accounts:
         query = (
             select(*columns, users.c.name)
             .join(users, sessions.c.user_key == users.c.key)
-            .where(sessions.c.expires_at > at)
+            .where(*_in_time(sessions, at, at + CLOCKS_DIFFER))
             .order_by(sessions.c.created_at, sessions.c.id)
         )
         return [Session(**row) for row in connection.execute(query).mappings()]
@@ -361,8 +385,8 @@ def _end_sessions(connection: Connection, account: Account) -> int:
 
 def _open_invitations(connection: Connection, at: datetime) -> list[Invitation]:
     """The unused and unexpired invitations, oldest first."""
-    still_open = (invitations.c.ended_at.is_(None), invitations.c.expires_at > at)
-    query = select(invitations).where(*still_open)
+    in_time = _in_time(invitations, at, at + CLOCKS_DIFFER)
+    query = select(invitations).where(invitations.c.ended_at.is_(None), *in_time)
     query = query.order_by(invitations.c.created_at, invitations.c.id)
     return [Invitation(**row) for row in connection.execute(query).mappings()]
 
