@@ -362,6 +362,19 @@ def test_an_answer_that_is_mended_counts(judge: Assay, server: JudgeServer) -> N
     assert (done.code, [vote.grade for vote in votes()]) == (0, [2]), done.err
 
 
+def test_a_key_in_a_rationale_is_kept_nowhere(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: verdict(1, f"It names {seen.key}, doesn't it.")
+    done = judge("--yes")
+    assert (done.code, {vote.rationale for vote in votes()}) == (
+        0,
+        {"It names Bearer ***, doesn't it."},
+    )
+    files = [path for path in Path().rglob("*") if path.is_file()]
+    assert len(files) > 4
+    assert not [path for path in files if KEY in path.read_text(errors="replace")]
+    assert KEY not in done.out + done.err
+
+
 def test_an_endpoint_that_answers_nothing_but_nonsense_is_left(
     judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,12 @@ def api_key(machine: Machine) -> str:
     return value
 
 
+def without_key(text: str, machine: Machine) -> str:
+    """A text without the key, which the endpoint or another package may have put into it."""
+    key = api_key(machine)
+    return text.replace(key, "***") if key else text
+
+
 # ── the prompt ────────────────────────────────────────────────────────────────────────────────────
 
 SYSTEM = """\
@@ -449,6 +455,8 @@ def ask(
             return msgspec.structs.replace(reply, spent=spent)
         try:
             verdict = read_verdict(reply.text, request.grades)
+            clean = without_key(verdict.rationale, machine)
+            verdict = msgspec.structs.replace(verdict, rationale=clean)
         except UnreadableAnswer as error:
             why = f"{error}{', since it was cut at max_tokens' if reply.cut else ''}"
             messages = (*request.messages, *complaint(reply.text, why))

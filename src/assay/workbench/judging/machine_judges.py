@@ -45,6 +45,7 @@ from assay.judging.machine import (
     append_receipt,
     bare_json,
     chat_with_retries,
+    without_key,
 )
 from assay.judging.pool import pool_path, read_pool, texts_of
 from assay.judging.votes import document_fingerprint, label_votes_of, read_votes
@@ -490,12 +491,6 @@ def _begin_receipt(plan: JudgingPlan, name: str, by: str) -> RunBegun:
     )
 
 
-def without_key(message: str, settings: Machine) -> str:
-    """An error message without the key, which another package may have put into it."""
-    key = machine.api_key(settings)
-    return message.replace(key, "***") if key else message
-
-
 def _now() -> str:
     return _iso(datetime.now(UTC))
 
@@ -566,9 +561,8 @@ def draft_questions(
         if isinstance(reply, JudgeOutcome):
             return DraftedQuestions(state=reply.state, why=reply.why, spent=spent)
         try:
-            return DraftedQuestions(
-                state="answered", questions=read_questions(reply.text), spent=spent
-            )
+            found = [without_key(one, machine) for one in read_questions(reply.text)]
+            return DraftedQuestions(state="answered", questions=found, spent=spent)
         except UnreadableAnswer as error:
             why = str(error)
     return DraftedQuestions(state="unusable", why=f"{why} (asked twice)", spent=spent)
