@@ -21,7 +21,7 @@ from assay.telemetry.recorder import Recorder, Recording
 from assay.web.app import create_app
 from assay.workbench.project.logs import purge
 from assay.workbench.project.service import Service, gold_path
-from assay.workbench.review.queue import queue
+from assay.workbench.review.queue import QueueFilter, filter_items
 from kit.runs import bootstrapped
 from kit.server import local_client
 
@@ -60,7 +60,7 @@ def rows(service: Service) -> dict[str, Any]:
 
 
 def refs(service: Service) -> dict[str, str]:
-    return {item.ref: item.id for item in queue(service, state="").items}
+    return {item.ref: item.id for item in filter_items(service, QueueFilter(state=""))}
 
 
 def decide(client: TestClient, service: Service, ref: str, action: str, **fields: Any) -> Any:
