@@ -59,7 +59,7 @@ FEEDBACK_HITS = 8  # research/opinions.md: 3 to 25 are all within .005
 TEMPERATURE = 0.1  # of the softmax over their scores
 FIRST_DENSE = 0.5  # what the encoder counts in choosing them
 MEANT = 0.6  # a thesaurus term, beside the word (research/finnish.md, experiment 12)
-TITLED = 0.5  # for the document whose title is the question
+TITLED = 1.0  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
 # for the section that is all that is asked for: more than all other signals together
 NAMED_SECTION = 4.0
