@@ -9,7 +9,14 @@ The module is found from the current folder. This is `assay score`, with all of 
 
 import sys
 
-from assay.cli import main
+try:
+    from assay.cli import main
+except ModuleNotFoundError:
+    sys.stderr.write(
+        "Assay is not installed for this Python: run pip install . in the folder of its "
+        "repository.\n"
+    )
+    sys.exit(2)
 
 if __name__ == "__main__":
     sys.argv[1:] = ["score", *sys.argv[1:]]

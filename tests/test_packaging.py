@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -161,15 +162,21 @@ def test_the_command_that_installs_an_extra_works_from_a_clone(
     """A package index may not have Assay, and never the encoders beside this version of it."""
     origin = f'{{"url": "file://{tmp_path}/a%20clone", "dir_info": {{}}}}'
     installed = SimpleNamespace(read_text=lambda name: origin)
-    monkeypatch.setattr("importlib.metadata.distribution", lambda name: installed)
+    packages = {"assay-ir": installed, "assay-ir-models": SimpleNamespace()}
+
+    def distribution(name: str) -> SimpleNamespace:
+        if name not in packages:
+            raise PackageNotFoundError(name)
+        return packages[name]
+
+    monkeypatch.setattr("importlib.metadata.distribution", distribution)
     monkeypatch.setattr(extras, "which", lambda name: str(Path(sys.executable).with_name(name)))
     assert extras.install_command("store") == "pip install 'assay-ir[store]'"
     clone = tmp_path / "a clone"
     clone.mkdir()
     (clone / "pyproject.toml").touch()
     assert extras.install_command("search") == f"pip install '{clone}[search]'"
-    without(monkeypatch, "assay_models")
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    del packages["assay-ir-models"]  # an editable install of the clone can import it all the same
     encoders = f"'{clone}/packages/models'"
     assert (
         extras.install_command("serve,search") == f"pip install {encoders} '{clone}[serve,search]'"

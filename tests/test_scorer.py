@@ -44,6 +44,13 @@ def scorer(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+def test_a_python_without_assay_is_told_to_install_it() -> None:
+    bare = [sys.executable, "-S", "-E", str(HERE / "src" / "scorer.py")]
+    done = subprocess.run(bare, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Assay is not installed for this Python: run pip install .")
+
+
 SPOKEN = ("--search-module", "path.to.my_engine", "--dataset", str(DATASET))
 
 

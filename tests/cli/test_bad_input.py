@@ -114,7 +114,11 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
             "not UTF-8: byte 0xe9",
         ),
         "a number": ("7", "bad.json: $", "expected an object"),
-        "no queries": ('{"version": "1.0"}', "bad.json: $", "the key queries is missing"),
+        "no queries": (
+            '{"version": "1.0"}',
+            "bad.json: the key",
+            "a golden set a list of questions",
+        ),
         "zero queries": ('{"queries": []}', "bad.json", "there are no queries"),
         "queries is an object": (
             dataset_with("queries", {}),
@@ -145,6 +149,11 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
             judgments({"opinion_id": "A", "score": 7}),
             "relevance_judgments[0].score",
             "score is 7",
+        ),
+        "score in words": (
+            judgments({"opinion_id": "A", "score": "high"}),
+            "relevance_judgments[0].score (q1)",
+            "a score is 0 to 2",
         ),
         "score -1": (judgments({"opinion_id": "A", "score": -1}), "[0].score", "the score is -1"),
         "score 1.5": (
@@ -178,6 +187,7 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
             "bad.json:3",
             "the key 'id' appears twice",
         ),
+        "golden: no questions": ("[]", "bad.json: there are", "expected_any"),
         "golden: key twice": (
             '[{"id": "1", "query": "x",\n\n"query": "y"}]',
             "bad.json:3",
@@ -600,12 +610,15 @@ def test_bad_corpus(
         (("--run", "good.run", "--engine", "bm25"), "exactly one of"),
         (("--engine", "bm25"), "needs --corpus"),
         (("--engine", "magic"), "unknown engine 'magic'"),
+        (("--engine", "mb25"), "Did you mean bm25?"),
+        (("--engine", "typo.py"), "typo.py has no function search; it has serch"),
         (("--engine", "my_engine.py"), "Give the engine's Python file or module name."),
         (("--run", "good.run", "-m", "nDGC@10"), "unknown measure 'nDGC@10'"),
         (("--run", "good.run", "-m", "P@99999999999999999999"), "P@99999999999999999999"),
     ],
 )
 def test_bad_options(args: tuple[str, ...], says: str, assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "typo.py").write_text("def serch(query, top_k): ...")
     assert says in score_refused(assay_cli, tmp_path, "--dataset", "dataset.json", *args).err
 
 

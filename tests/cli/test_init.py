@@ -195,7 +195,7 @@ def test_a_broken_configuration_is_told(assay_cli: Assay) -> None:
     done = assay_cli()
     assert done.code == 0
     assert "cannot be read" in done.out
-    assert "next: mend assay.toml" in done.out
+    assert "next: fix assay.toml" in done.out
 
 
 def test_what_waits_comes_before_all_else(assay_cli: Assay) -> None:

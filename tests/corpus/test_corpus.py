@@ -249,6 +249,9 @@ def test_an_unknown_kind_or_corpus_is_named_with_the_known_ones(tmp_path: Path) 
     with pytest.raises(InputError, match="unknown kind") as unknown:
         import_corpus("doc", tmp_path, name="c", home=tmp_path)
     assert "fppc" in unknown.value.hint
+    with pytest.raises(InputError, match="unknown kind") as markdown:
+        import_corpus("md", tmp_path, name="c", home=tmp_path)
+    assert "Leave the kind out" in markdown.value.hint
     with pytest.raises(InputError, match="no corpus 'c'"):
         open_corpus(tmp_path, "c")
 

@@ -276,7 +276,7 @@ def test_what_somebody_must_mend_is_no_outage(
     server.reply = lambda n, seen: reply if n else verdict()
     done = judge("--yes")
     assert (done.code, said in done.err) == (2, True), done.err
-    assert "mend the key or the table [judges.robot]" in done.err
+    assert "fix the key or the table [judges.robot]" in done.err
     assert (len(votes()), receipts()[-1]["stopped"]) == (1, "refused")
     assert nothing_leaked(done)
 

@@ -377,7 +377,7 @@ def test_a_miss_says_where_the_expected_place_is(agent: ToolClient) -> None:
     missed = [each for each in told if "expected place" in each]
     assert missed
     for outcome in missed:
-        assert re.search(r"is not among the \d+ results?\.|stands at rank \d+\.", outcome)
+        assert re.search(r"is not among the \d+ results?\.|is at rank \d+\.", outcome)
         assert ("close:" in outcome) == ("Close means" in outcome)
 
 

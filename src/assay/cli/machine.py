@@ -190,7 +190,7 @@ def _say_end(done: JudgingOutcome, plan: JudgingPlan) -> None:
         say(f"{'error: ' if worst else ''}stopped: {done.why}", style="red" if worst else "yellow")
         first = ""
         if done.stopped == "refused":
-            first = f"mend the key or the table [judges.{done.judge}] in assay.toml; then "
+            first = f"fix the key or the table [judges.{done.judge}] in assay.toml; then "
         say(f"{kept}; {first}the same command goes on from there")
     else:
         say(kept)

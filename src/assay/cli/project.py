@@ -806,7 +806,7 @@ def _run(step: StartStep, *, yes: bool) -> bool:
         if not typer.confirm("Run it?", default=True, err=True):
             return False
     if not way.run_commands(step):
-        say("This step failed. Mend what it says, then: assay start", style="red")
+        say("This step failed. Fix that, then: assay start", style="red")
         sys.exit(4)
     now = next(
         next_step for next_step in way.steps(way.known_answers()) if next_step.key == step.key

@@ -19,6 +19,16 @@ never a traceback.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """`Did you mean X? `, the start of a hint on an unknown name; empty where none is near."""
+    import difflib  # most commands have no error to tell
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"Did you mean {near[0]}? " if near else ""
+
 
 class AssayError(Exception):
     exit_code = 4

@@ -100,7 +100,7 @@ def install_command(extra: str) -> str:
     clone = _clone()
     wanted = [f"{clone or 'assay-ir'}[{extra}]"]
     needs_encoders = any("assay_models" in EXTRAS.get(name, ()) for name in extra.split(","))
-    if clone and needs_encoders and not _is_importable("assay_models"):
+    if clone and needs_encoders and not _is_package_installed("assay-ir-models"):
         wanted.insert(0, str(clone / "packages" / "models"))
     python = Path(sys.executable)
     is_pip_here = Path(which("pip") or "").parent == python.parent
@@ -157,6 +157,17 @@ def _is_importable(module: str) -> bool:
         return find_spec(module) is not None
     except ValueError:  # what stands in sys.modules has no spec
         return True
+
+
+def _is_package_installed(package: str) -> bool:
+    """Whether pip knows the package. A module of an editable clone is importable without it."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def installed_versions(extra: str) -> str:

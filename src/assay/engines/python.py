@@ -177,6 +177,11 @@ def _unclear(module: ModuleType, name: str) -> InputError:
     possible = list(_engine_objects(module, with_functions=True))
     if not possible:
         return InputError(f"module {name!r} has no search engine", hint=EXPECTED)
+    if len(possible) == 1:
+        return InputError(
+            f"{name} has no function search; it has {possible[0]}",
+            hint=f"Rename it, or give {name}:{possible[0]}.",
+        )
     return InputError(
         f"module {name!r} has several candidates for the engine: {', '.join(possible)}",
         hint=f"Name one: {name}:{possible[0]}.",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.core import cluster, plugins
-from assay.core.errors import AssayError, EngineError, InputError, UsageError
+from assay.core.errors import AssayError, EngineError, InputError, UsageError, nearest_name
 from assay.core.types import Hit, JsonObject, Query, QueryResult, counted
 from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_jobs
 from assay.core.workspace import workspace
@@ -337,13 +337,13 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
     if not plugins.is_known(ENGINES, name):
         from assay.corpus.disk import list_corpora
 
-        known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
+        names = [*plugins.names(ENGINES), *list_corpora()]
         module = "A Python module is a search_module, not an engine. " if ".py" in name else ""
         raise UsageError(
             f"unknown engine {config.engine!r}: no corpus of the workspace "
             f"{workspace().resolve()} or built-in engine has this name",
-            hint=f"{module}Known: {known}. `assay corpus import` adds one, and so does a table "
-            "[engines.NAME] of assay.toml.",
+            hint=f"{nearest_name(name, names)}{module}Known: {', '.join(names)}. "
+            "`assay corpus import` adds one, and so does a table [engines.NAME] of assay.toml.",
         )
     corpus = Path(config.corpus) if config.corpus else None
     return _make_engine(name, plugins.load(ENGINES, name), corpus, config.parameters)

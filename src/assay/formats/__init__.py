@@ -18,12 +18,13 @@ looked into, in `detect_gold` and `detect_run`."""
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.core import plugins
-from assay.core.errors import InputError
+from assay.core.errors import InputError, nearest_name
 from assay.core.types import GoldSet, Issue, Judgment, Labelling, Query, Run
 from assay.formats.schema import explain_conflict
 
@@ -307,4 +308,14 @@ def _first_byte(path: Path) -> bytes:
 
 def _must_exist(path: Path) -> None:
     if not path.exists():
-        raise InputError("no such file or folder", where=str(path), hint="Check the path.")
+        meant = nearest_name(path.name, _names_beside(path))
+        below = "" if path.is_absolute() else f" It is looked up from {Path.cwd()}."
+        hint = f"{meant}Check the path.{below}"
+        raise InputError("no such file or folder", where=str(path), hint=hint)
+
+
+def _names_beside(path: Path) -> list[str]:
+    try:
+        return os.listdir(path.parent)
+    except OSError:
+        return []

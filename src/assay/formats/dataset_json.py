@@ -82,8 +82,9 @@ def read_gold(path: Path) -> GoldSet:
     if "queries" not in dataset:
         raise InputError(
             "the key queries is missing",
-            where=f"{path}: $",
-            hint="Is this a dataset.json of the suite?",
+            where=str(path),
+            hint="A graded set is an object with queries, a golden set a list of questions. "
+            "`assay gold init NEW.json` makes a graded set.",
         )
     for index, raw in enumerate(
         require_type(dataset["queries"], list, path, "$.queries", "an array")
@@ -92,7 +93,12 @@ def read_gold(path: Path) -> GoldSet:
         query = _read_query(require_type(raw, dict, path, at, "an object"), taxonomy, path, at)
         refuse_repeated(query.id, seen, path, f"{at}.id", "query id")
         queries.append(query)
-        judgments.extend(_read_judgments(raw, top_score, path, at))
+        try:
+            judgments.extend(_read_judgments(raw, top_score, path, at))
+        except InputError as error:
+            shape = f"A judgment is {{opinion_id, score}}; a score is 0 to {top_score}."
+            where = f"{error.where} ({query.id})"
+            raise InputError(error.message, where=where, hint=error.hint or shape) from error
     for key in ("name", "version", "created_at", "description", "rubric", "status"):
         require_type(dataset.get(key) or "", str, path, f"$.{key}", "a string")
     if dataset.get("status") not in (None, "", "provisional", "approved"):

@@ -80,7 +80,7 @@ def read_gold(path: Path) -> GoldSet:
         refuse_repeated(query.id, seen, path, f"{at}.id", "question id")
         queries.append(query)
     if not queries:
-        raise InputError("there are no questions", where=f"{path}: $")
+        raise InputError("there are no questions", where=str(path), hint=SHAPE)
     return GoldSet(name=path.stem, queries=tuple(queries), rows_at=root)
 
 

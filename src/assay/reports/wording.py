@@ -940,7 +940,7 @@ def _expected_place(entry: GoldenEntry) -> str:
     if entry.expected_rank is None:
         among = counted(len(entry.hits), "result")
         return f".{close} An expected place is not among the {among}."
-    return f".{close} The first expected place stands at rank {entry.expected_rank}."
+    return f".{close} The first expected place is at rank {entry.expected_rank}."
 
 
 def why_not_estimated(judged: int, nothing_relevant: int) -> str:

@@ -138,7 +138,10 @@ def importer(kind: str) -> Importer:
     """The importer of a kind: a module, or an object with the same names."""
     if not plugins.is_known(IMPORTERS, kind):
         known = plugins.names(IMPORTERS)
-        raise InputError(f"unknown kind of source {kind!r}", hint=f"Known: {', '.join(known)}.")
+        hint = f"Known: {', '.join(known)}."
+        if f".{kind}".lower() in DOCUMENTS:
+            hint += " Leave the kind out, or use documents, for text, Markdown, HTML and Word."
+        raise InputError(f"unknown kind of source {kind!r}", hint=hint)
     return cast(Importer, plugins.load(IMPORTERS, kind))
 
 

@@ -46,13 +46,13 @@ FAILURES = {
     "missing": "the run has no answer to this question",
     "nothing_expected": "the question expects nothing, so nothing can pass it",
     "answered": "should have abstained, but {top} came first with score {top_score}",
-    "hard_negative": "{negative} must not {come}, and stands at rank {negative_rank}",
+    "hard_negative": "{negative} must not {come}, and is at rank {negative_rank}",
     "confusion": "the wrong law is on top: {top}{instead}",
-    "wrong_version": "{found} stands at rank {rank} in a version {not_right}",
-    "low_score": "{found} stands at rank {rank}, but its score {score} is under {min_score}",
-    "evidence": "{found} stands at rank {rank}, but {lacks}",
+    "wrong_version": "{found} is at rank {rank} in a version {not_right}",
+    "low_score": "{found} is at rank {rank}, but its score {score} is under {min_score}",
+    "evidence": "{found} is at rank {rank}, but {lacks}",
     "near_miss": "close: {top} is on top instead of {expected}",
-    "below_k": "{found} stands at rank {rank}, below the top {k}",
+    "below_k": "{found} is at rank {rank}, below the top {k}",
     "empty": "nothing came back; expected {expected}",
     "not_found": "{expected} is not in the top {k}; {top} came first",
 }
@@ -437,7 +437,7 @@ class _QuestionFacts:
     def reason(self, failure: str) -> str:
         if not failure:
             if self.first is not None:
-                stands = f"stands at rank {self.first.rank} with score {self.first.score:.3g}"
+                stands = f"is at rank {self.first.rank} with score {self.first.score:.3g}"
                 return f"{label(self.first.place)} {stands}"
             return (
                 "abstained, as it should"

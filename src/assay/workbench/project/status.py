@@ -117,7 +117,7 @@ def _next_steps(
 ) -> list[str]:
     """The one step that helps most, and another way where there is one."""
     if problem:
-        return [f"mend {CONFIG}"]
+        return [f"fix {CONFIG}"]
     if _is_on_the_way():
         return ["assay start"]
     if tables is None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from assay.core import conninfo
-from assay.core.errors import EngineError, InputError, UsageError
+from assay.core.errors import EngineError, InputError, UsageError, nearest_name
 from assay.engines.engine_table import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, complete, mistake, pattern_of, presets
 from assay.engines.mapping import Proposal, guess_mapping
@@ -110,11 +110,11 @@ def try_named(
         from assay.corpus.disk import list_corpora
 
         if name not in list_corpora():
-            names = ", ".join(row.name for row in list_engines(config) if row.origin != "built in")
+            names = [row.name for row in list_engines(config) if row.origin != "built in"]
             raise UsageError(
                 f"there is no engine {name!r}",
-                hint=f"Known: {names or 'none'}. Write a table [engines.NAME] in assay.toml, "
-                "or give a Python file.",
+                hint=f"{nearest_name(name, names)}Known: {', '.join(names) or 'none'}. "
+                "Write a table [engines.NAME] in assay.toml, or give a Python file.",
             )
         engine = EngineConfig(name=name, engine=name)
     if engine.run:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.core import plugins
-from assay.core.errors import EngineError, InputError
+from assay.core.errors import EngineError, InputError, nearest_name
 from assay.core.files import write_atomic
 from assay.core.results import Entry, GoldenResults, GradedEntry, GradedResults, Results
 from assay.core.results_file import encode, to_json
@@ -356,11 +356,11 @@ def _engine_config_of(name: str, corpus: Path | None, config: Path | None) -> En
         return EngineConfig(name=name, engine=name, corpus=where)
     if name.partition(":")[0].endswith(".py") or ":" in name or _is_module(name):
         return EngineConfig(name=name, search_module=name, corpus=where)
-    known = ", ".join(row.name for row in list_engines(config))
+    names = [row.name for row in list_engines(config)]
     raise InputError(
         f"there is no engine {name!r}",
-        hint=f"Known: {known}. Or give a function, an object with search(query, top_k), a module, "
-        "or a file: my_engine.py.",
+        hint=f"{nearest_name(name, names)}Known: {', '.join(names)}. Or give a function, an object "
+        "with search(query, top_k), a module, or a file: my_engine.py.",
     )
 
 
