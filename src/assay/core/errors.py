@@ -26,7 +26,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     """`Did you mean X? `, the start of a hint on an unknown name; empty where none is near."""
     import difflib  # most commands have no error to tell
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
     return f"Did you mean {near[0]}? " if near else ""
 
 
