@@ -66,6 +66,23 @@ def test_a_word_names_the_only_provision_that_has_it(home: Path) -> None:
     assert named("6 §")[0]
 
 
+def test_a_frequent_word_is_named_too() -> None:
+    """It tells less than a rare one, and is a word of the question that the document has."""
+    others = [f"Puistossa on {n} penkkiä." for n in range(60)]
+    texts = ["Koira saa olla puistossa.", *others]
+    documents = [Document(id=str(n), title="", text=t, language="fi") for n, t in enumerate(texts)]
+    built = index.build([(each, each.id) for each in documents], dense=False)
+    asked = snippets.asked_for(built, "koira puistossa")
+    told = why_each(built, asked, [Hit(doc_id="0", score=0.5)], documents[:1], 1)[0]
+    assert told.words == ("koira", "puistossa")
+
+
+def test_a_word_that_no_document_has_is_said_once(home: Path) -> None:
+    console = Console(file=io.StringIO(), record=True)
+    console.print(search_page(corpora.search("l", "köysi kunnossa moottori", home=home)))
+    assert console.export_text().count("moottori") == 1
+
+
 def test_what_has_none_of_the_words_says_so() -> None:
     documents = [
         Document(id="1", title="", text="Venevaja on rannassa.", language="fi"),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import CORPUS, On
-from assay.cli.output import Json, emit, progress_bar, say, tell, warn
+from assay.cli.output import Json, emit, is_in_start, progress_bar, say, tell, warn
 from assay.core.errors import UsageError
 
 app = typer.Typer(help="Corpora: import, inspect, check, freeze.", no_args_is_help=True)
@@ -98,7 +98,8 @@ def import_(
             f"{files} became {parts}, one for each section or moment. If an engine of yours finds "
             "whole files, import them whole: --option by=file"
         )
-    emit(report, lambda: listing.import_summary(report, source), json=json)
+    begun = is_in_start()
+    emit(report, lambda: listing.import_summary(report, source, in_start=begun), json=json)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.core.workspace import IN_START
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -86,6 +88,11 @@ def show(renderable: Any) -> None:
 def say(message: str, *, style: str = "dim") -> None:
     """Progress, warnings and errors to stderr."""
     _console(stderr=True).print(message, style=style, soft_wrap=True)
+
+
+def is_in_start() -> bool:
+    """Whether `assay start` runs this command, and itself says what comes next."""
+    return bool(os.environ.get(IN_START))
 
 
 def warn(message: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 HOME = "ASSAY_HOME"
 STORE = "ASSAY_STORE"
+IN_START = "ASSAY_IN_START"  # set for commands that `assay start` runs, and says what is next
 DEFAULT = ".assay"
 DATABASE = "assay.db"
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -212,7 +213,8 @@ def findings_table(findings: Sequence[Finding]) -> RenderableType:
 # ── corpora ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def import_summary(report: ImportReport, source: str) -> RenderableType:
+def import_summary(report: ImportReport, source: str, *, in_start: bool = False) -> RenderableType:
+    """What was imported, and the next command; `in_start` only one that imports what is left."""
     done = "unchanged" if report.unchanged else "imported"
     cited = ", ".join(
         f"{spoken_key(name)} {count:,}" for name, count in report.citations.items() if count
@@ -221,12 +223,14 @@ def import_summary(report: ImportReport, source: str) -> RenderableType:
     what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
     if report.kept:
         what += f"; {counted(report.kept, 'file')} had not changed"
-    return Group(
+    lines = [
         Text.assemble((report.name, "bold"), what),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),
         Text(f"problems: {bad}", style="dim" if bad == "none" else "yellow"),
-        Text(f"next: {_after_import(report, source)}", style="dim"),
-    )
+    ]
+    if not in_start or "needs-extra" in report.problems:
+        lines.append(Text(f"next: {_after_import(report, source)}", style="dim"))
+    return Group(*lines)
 
 
 def _after_import(report: ImportReport, source: str) -> str:
@@ -319,7 +323,7 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     note = f"{note} {words_note(answer.unknown, answer.corrected)}".strip()
     if note:
         lines += [Text(note, style="yellow"), Text()]
-    shown = partial(_hit_lines, explain=explain, scored=answer.calibrated)
+    shown = partial(_hit_lines, explain=explain, scored=answer.calibrated, nowhere=answer.unknown)
     for hit in answer.hits:
         if not hit.less_likely:
             lines += shown(hit)
@@ -341,7 +345,10 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     return Group(*lines)
 
 
-def _hit_lines(hit: FoundDocument, *, explain: bool, scored: bool) -> list[RenderableType]:
+def _hit_lines(
+    hit: FoundDocument, *, explain: bool, scored: bool, nowhere: Sequence[str]
+) -> list[RenderableType]:
+    """`nowhere`: the words that the page says no document has. A hit does not say so again."""
     rank = (f"{hit.rank:>2}. ", "dim")
     is_shown = scored and hit.score is not None
     score = (f"{hit.score:.2f}  " if is_shown else "", "bold cyan")
@@ -350,7 +357,8 @@ def _hit_lines(hit: FoundDocument, *, explain: bool, scored: bool) -> list[Rende
     for line in (title, *texts):
         line.highlight_words([*hit.words, *hit.in_title], style="underline", case_sensitive=False)
     lines = [Text.assemble(rank, score, title), *texts]
-    if why := hit_reasons_in_words(hit.why):
+    missing = tuple(word for word in hit.why.missing if word not in nowhere)
+    if why := hit_reasons_in_words(replace(hit.why, missing=missing)):
         lines.append(Text(f"    Why: {why}", style="italic"))
     told = hit.told
     about = [*told.statutes, told.date, told.by, hit.doc_id]

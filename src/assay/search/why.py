@@ -32,7 +32,6 @@ FIRST = 10  # hits that a page shows at once, and whose scores are read beside e
 MOST_WORDS = 5  # of the question that are named
 MOST_MISSING = 3  # words that are named
 TELLING = 0.4  # the least weight of a word that is missed
-SAYS = 0.25  # the least weight of one that is named beside others
 LEADING = 3  # hits whose chapter may be that of another
 READ = 2_000  # characters of a text
 LEADING_NUMBER = re.compile(r"\d+")
@@ -111,7 +110,7 @@ def why_each(
         msgspec.structs.replace(
             one,
             named=hit.doc_id in named,
-            words=(most := _telling(asked, words)),
+            words=(most := words[:MOST_WORDS]),
             instead={word: instead[word] for word in most if word in instead},
             missing=missing[:MOST_MISSING],
             meaning=bool(asked.telling) and not words,
@@ -215,16 +214,6 @@ def _may_be_there(index: Index, word: str, text: str) -> bool:
         return len(root) >= LEAST_ROOT and root in text
     part = lemma[: max(gram, int(PART * len(lemma)))]
     return len(part) >= gram and part in text.casefold()
-
-
-def _telling(asked: Asked, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that say something; where none does, what there is."""
-    return tuple(word for word in words if _weight(asked, word) >= SAYS)[:MOST_WORDS] or words[:1]
-
-
-def _weight(asked: Asked, words: str) -> float:
-    """Of a word of the question, or of several that mean something together."""
-    return max(asked.telling.get(word, 0.0) for word in (words, *words.split()))
 
 
 def _tells(asked: Asked, word: str) -> bool:
