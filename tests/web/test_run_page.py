@@ -165,7 +165,9 @@ def test_what_would_tell_two_engines_apart_is_said_beside_what_a_gate_needs(
     doubt = found["change"]["head"]["doubt"]
     assert found["verdict"]["judge_next"], "judging helps the gate"
     assert max(doubt["up"], doubt["down"]) < 0.5, "and hardly the other question"
-    assert "more queries can" in client.get(f"/compare?{pair}&lang=en").text
+    page = client.get(f"/compare?{pair}&lang=en").text
+    assert "more queries can" in page
+    assert "more judgments would decide the gate." in page
 
 
 def test_runs_of_one_engine_are_told_apart_as_shortly_as_they_can_be(

@@ -477,7 +477,8 @@ def _intervals_note(results: Results, figures: Sequence[ReportFigure], words: Wo
     """A note that the intervals hold in the worst case, and which are too wide to be useful."""
     notes = [words("intervals_worst_case")] if results.worst_case else []
     names = [figure.title for figure in figures if figure.too_wide]
-    notes += [words("too_wide", names=", ".join(names))] if names else []
+    key = "too_wide_golden" if isinstance(results, GoldenResults) else "too_wide"
+    notes += [words.plural(key, len(names), names=", ".join(names))] if names else []
     return " ".join(notes)
 
 
