@@ -37,6 +37,9 @@ def test_demo_ends_with_a_scorecard_and_what_to_try_next(assay_cli: Assay, tmp_p
     assert outcome.code == 0, outcome.err
     assert "bm25" in outcome.out
     assert "Overall" in outcome.out
+    checked = assay_cli("gold", "validate", SAMPLE, "--json").json
+    errors, flags = checked["errors"], checked["flags"]
+    assert f"{errors} errors, {flags} flags" in outcome.err, "as the check itself counts"
     assert "assay explain" in outcome.out + outcome.err
     assert json.loads((tmp_path / "demo.json").read_text())["engine"] == "assay"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.workbench.project import start as way
 from kit.commands import Assay
 
 
@@ -21,9 +22,7 @@ def test_the_way_is_shown_step_by_step_and_resumed(assay_cli: Assay, tmp_path: P
     assert assay_cli("corpus", "import", folder, "--name", "memos").code == 0
     steps = assay_cli("start", "--json").json
     assert next(step["title"] for step in steps if step["is_done"]) == "Import your documents"
-    assert "write queries.txt" in assay_cli("start").err or steps[1]["title"].startswith(
-        "Make them"
-    )
+    assert "Write queries.txt" in assay_cli("start").err
     Path("queries.txt").write_text("ferry insurance\nquay\n")
     listed = assay_cli("start", "--steps").out
     assert "assay gold init set.json --queries queries.txt" in listed
@@ -41,6 +40,29 @@ def test_no_engine_is_tried_before_one_is_named(assay_cli: Assay, tmp_path: Path
     assert not done["Name the engines to compare"]
     assert not done["Try each engine on a query"]
     assert "''" not in assay_cli("start", "--steps").out
+
+
+def test_engines_of_ours_are_not_tried(assay_cli: Assay, tmp_path: Path) -> None:
+    """A step that would run nothing is not among the steps, and no number is jumped over."""
+    (tmp_path / "memo.txt").write_text("A memo on the ferry.")
+    engines = ("--engine", "bm25", "--engine", "memo")
+    listed = assay_cli("start", tmp_path / "memo.txt", *engines, "--steps").out
+    assert "Try each engine" not in listed
+    assert "5 Make them searchable" in re.sub(r" +", " ", listed)
+
+
+def test_commands_of_the_way_do_not_say_what_is_next(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "memo.txt").write_text("A memo on the ferry.")
+    Path("queries.txt").write_text("ferry\n")
+    engines = ("--engine", "bm25", "--engine", "bm25-forms")
+    assert assay_cli("start", tmp_path / "memo.txt", *engines, "--judges", "ann,ben").code == 0
+    with Path("output.txt").open("w") as output:
+        for key in ("documents", "set", "pool"):
+            step = next(step for step in way.steps(way.known_answers()) if step.key == key)
+            assert way.run_commands(step, output.fileno())
+    said = Path("output.txt").read_text()
+    assert "1 document imported" in said
+    assert "next:" not in said
 
 
 def test_an_engine_that_is_named_again_keeps_its_name(assay_cli: Assay, tmp_path: Path) -> None:

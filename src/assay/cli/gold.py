@@ -22,7 +22,7 @@ from assay.cli.options import (
     StoreUrl,
     opened,
 )
-from assay.cli.output import Json, emit, put, say, searching, tell, warn
+from assay.cli.output import Json, emit, is_in_start, put, say, searching, tell, warn
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -483,7 +483,8 @@ def _print_made(made: ChangedSet, *, json: bool) -> None:
 
     emit(made, lambda: " ".join(made.added) or "no queries", json=json)
     if made.queries:
-        say(f"{made.gold}: {counted(made.queries, 'query')}; next: assay gold pool {made.gold} …")
+        then = "" if is_in_start() else f"; next: assay gold pool {made.gold} …"
+        say(f"{made.gold}: {counted(made.queries, 'query')}{then}")
     else:
         say(f"{made.gold}: no queries yet; next: assay gold add {made.gold} --query TEXT")
 
@@ -614,7 +615,7 @@ def _run_pool(request: PoolRequest, *, queue: bool, store: str, json: bool) -> N
         say(f"{new} new pairs wait for review; `assay serve --gold {request.dataset}` shows them")
     if not pooled.waiting:
         say("everything in the pool is judged")
-    elif request.output is None and not queue:
+    elif request.output is None and not queue and not is_in_start():
         whose = "--judge NAME -o NAME.html" if pooled.by_judge else "-o packet.html"
         say(f"next: assay gold packet {request.dataset} {whose}")
 

@@ -343,10 +343,11 @@ def _score_sample(output: Path, *, json: bool) -> None:
 
     english = samples() / "en"
     gold, findings = validate_gold(english / "dataset.json", corpus=english / "opinions")
-    errors = sum(finding.level == "error" for finding in findings)
+    levels = [finding.level for finding in findings]
+    errors, flags = levels.count("error"), levels.count("flag")
     say(
         f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, "
-        f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')} to look at",
+        f"{counted(errors, 'error')}, {counted(flags, 'flag')} to look at",
         style="bold",
     )
     own = extras.is_installed("search")
@@ -398,6 +399,8 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
     else:
         say(f"the sample project in {folder}/ is as you left it. --fresh makes a new one")
     say("When you have signed in, try:" if accounts else "Three things to try:")
+    if not accounts:
+        say("(judging, agreement and review first ask for a name: any will do)")
     for line in TRY:
         say(line.replace("{}", f"{serving.own_address}/"))
     with inside(folder):
@@ -746,7 +749,7 @@ def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
     from assay.workbench.project import start as way
 
     if not _can_ask():
-        say(f"next: {HOW[step.asks]}")
+        say(HOW[step.asks])
         return None
     while True:
         if step.asks == "queries":
@@ -767,8 +770,8 @@ def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
 
 HOW = {
     "documents": "Where are your documents? (assay start FOLDER)",
-    "queries": "write queries.txt with one query a line, then: assay start",
-    "engines": "Which two engines, with a comma between? bm25, bm25-forms (finds forms of "
+    "queries": "Write queries.txt with one query on each line, then: assay start",
+    "engines": "Which two engines? Separate them with a comma. bm25, bm25-forms (finds forms of "
     "words), the name of the corpus (Assay's own, with the extra search), a Python file, an "
     "address with {{query}}, or saved results (assay start --engine A --engine B)",
     "judges": "Who judges, with commas between? (assay start --judges ann,ben)",
@@ -801,7 +804,7 @@ def _run(step: StartStep, *, yes: bool) -> bool:
         return False
     if not yes:
         if not _can_ask():
-            say("next: run it, or assay start --yes")
+            say("next: run this command, or assay start --yes")
             return False
         if not typer.confirm("Run it?", default=True, err=True):
             return False

@@ -9,6 +9,7 @@ workspace, in `start.json`.
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
 import subprocess
@@ -24,7 +25,7 @@ from assay import formats
 from assay.core import extras
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml, write_atomic
-from assay.core.workspace import workspace
+from assay.core.workspace import IN_START, workspace
 from assay.corpus.build import NEEDS_EXTRA
 from assay.corpus.lookup import corpus_named, is_corpus
 from assay.engines.indexed import is_current
@@ -182,10 +183,12 @@ def _question_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
         StartStep(
             key="try",
             commands=tuple(("engines", "test", engine, _first_query()) for engine in tries),
-            is_done=bool(answers.engines) and (not tries or is_tried),
+            is_done=bool(tries) and is_tried,
             is_stale=tried.exists() and not is_tried,
         ),
     ]
+    if answers.engines and not tries:
+        found.pop()  # our own engines need no trying
     if name in answers.engines:
         is_here = bool(fingerprint) and is_current(corpus_named(name, None), None)
         found.append(StartStep(key="index", commands=(("index", name),), is_done=is_here))
@@ -433,6 +436,7 @@ def run_commands(step: StartStep, output: int | None = None) -> bool:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            env=os.environ | {IN_START: "1"},
         )
         if done.returncode not in (0, 1, 3):  # a check that fails or is open is an answer
             return False
