@@ -68,7 +68,7 @@ def test_only_rows_are_promoted(reviewed: Project) -> None:
 def test_reopening_says_who(reviewed: Project) -> None:
     """Without a name nothing is reopened."""
     reject(reviewed, "g002")
-    assert "the name of who decides is missing" in reviewed.fail(
+    assert "the name of the person who decides is missing" in reviewed.fail(
         "gold", "reopen", "g002", "--by", " "
     )
     assert reviewed.counts() == (2, 0, 1, 0)

@@ -160,7 +160,7 @@ def test_a_baseline_of_the_other_kind_is_refused(name: str, assay_cli: Assay, se
     assert assay_cli(*score, other, "--output", "other.results.json").code == 0
     done = assay_cli(*score, name, "--baseline", "other.results.json")
     kind = name.partition(".")[0]
-    assert (done.code, f"not of a {kind} set" in done.err) == (2, True), done.err
+    assert (done.code, f"not scored on a {kind} set" in done.err) == (2, True), done.err
 
 
 def test_a_first_run_of_a_golden_set_passes_though_it_has_no_baseline(
