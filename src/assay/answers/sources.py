@@ -269,7 +269,7 @@ class Sources:
             )
             tried = [last.law]
         if not cited.section:
-            return self._whole(tried, named, cited)
+            return self._chapter_or_act(tried, named, cited)
         having = {law: places for law in tried if (places := laws.provisions(law, cited))}
         if not having:
             return self._missing(tried, cited, citation)
@@ -280,7 +280,7 @@ class Sources:
             found = tuple(place.row for places in having.values() for place in places)
             titles = tuple(laws.titles[one] for one in having)
             return CitationTarget(exists="ambiguous", rows=found, candidates=titles)
-        return self._found(law, having[law], cited, citation, context)
+        return self._provision(law, having[law], cited, citation, context)
 
     def _short_name(self, citation: Citation, context: CitationContext) -> str:
         """The one law of the answer or its passages that a shortened name fits: all its words are
@@ -296,7 +296,7 @@ class Sources:
         ]
         return fitting[0] if len(fitting) == 1 else ""
 
-    def _whole(self, tried: list[str], named: list[str], cited: Cited) -> CitationTarget:
+    def _chapter_or_act(self, tried: list[str], named: list[str], cited: Cited) -> CitationTarget:
         """A chapter, a schedule or an act as a whole."""
         if len(named) != 1:
             return CitationTarget(exists="ambiguous" if tried else "outside")
@@ -329,7 +329,7 @@ class Sources:
             reason = because("other_chapter", law=title, chapters=", ".join(chapters), **at)
         return CitationTarget(exists="not_found", law=law, place=place, reasons={"exists": reason})
 
-    def _found(
+    def _provision(
         self,
         law: str,
         places: list[ProvisionPlace],

@@ -157,7 +157,7 @@ def _prepare_receipt(raw: object, **parts: Callable[[object], object]) -> object
         return raw
     read: dict[str, Callable[[object], object]] = {
         "measures": lambda lines: _map_list(
-            lines, lambda line: _gathered(line, "params", MeasureLine)
+            lines, lambda line: _collect_extra(line, "params", MeasureLine)
         ),
         **parts,
     }
@@ -167,9 +167,9 @@ def _prepare_receipt(raw: object, **parts: Callable[[object], object]) -> object
 def _prepare_entry(raw: object) -> object:
     if not isinstance(raw, dict):
         return raw
-    hits = _map_list(raw.get("hits") or [], lambda hit: _gathered(hit, "fields", GoldenHit))
+    hits = _map_list(raw.get("hits") or [], lambda hit: _collect_extra(hit, "fields", GoldenHit))
     entry = {key: value for key, value in raw.items() if key not in ("id", "query")}
-    return _gathered(entry | {"hits": hits}, "stated", GoldenEntry)
+    return _collect_extra(entry | {"hits": hits}, "stated", GoldenEntry)
 
 
 def _with_flat_slices(raw: JsonObject) -> JsonObject:
@@ -204,9 +204,9 @@ def _spread(raw: JsonObject, name: str) -> JsonObject:
     return flat
 
 
-def _gathered(raw: object, name: str, kind: type[msgspec.Struct]) -> object:
+def _collect_extra(raw: object, name: str, kind: type[msgspec.Struct]) -> object:
     """Keys that the struct does not have, collected in its mapping `name`: the inverse of
-    `_opened`."""
+    `_spread`."""
     if not isinstance(raw, dict):
         return raw
     own = {

@@ -411,7 +411,7 @@ def _without_refused(batch: Batch, failure: Failure, limits: Limits) -> Batch:
     """The batch to read again without the file that went over a limit; its parts are removed, since
     they may hold some of that file."""
     at = failure.noted
-    unit = next((one for one in batch.units if at and _holds(one.path, at.path)), None)
+    unit = next((one for one in batch.units if at and _contains_path(one.path, at.path)), None)
     if failure.kind == "raised" or unit is None or at.path in unit.refused:
         raise _reading_error(batch, failure)
     reasons = {
@@ -428,7 +428,7 @@ def _without_refused(batch: Batch, failure: Failure, limits: Limits) -> Batch:
     return msgspec.structs.replace(batch, units=units)
 
 
-def _holds(path: str, place: str) -> bool:
+def _contains_path(path: str, place: str) -> bool:
     return place == path or place.startswith(f"{path}/")
 
 

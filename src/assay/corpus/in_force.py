@@ -73,7 +73,7 @@ class ProvisionStatuses:
         section that was added later has it too."""
         return not (self.provisions[row] and self.by_act[row])
 
-    def _stands(self, row: int, day: str) -> bool:
+    def _in_force(self, row: int, day: str) -> bool:
         """Whether a row is in force, or is the first version of a place where nothing was
         before."""
         status = self.status(row, day)
@@ -86,7 +86,7 @@ class ProvisionStatuses:
         itself, or the version in force."""
         current = np.arange(len(self.places))
         every = range(len(self.places))
-        here = np.array([self._stands(row, day) for row in every], np.bool_)
+        here = np.array([self._in_force(row, day) for row in every], np.bool_)
         of_place = {
             self.places[row]: int(row)
             for row in np.flatnonzero(here)

@@ -274,7 +274,7 @@ class LetterIndex:
         named = named & set(rows) or named
         if len(named) == 1:
             return Resolution("resolved", tuple(named), "name and year")
-        elected = self._elected(page)
+        elected = self._opinion_at_page(page)
         if named and elected not in named:
             return resolution_of_rows(sorted(named), "name and year")
         if elected is not None:
@@ -290,7 +290,7 @@ class LetterIndex:
         dated = [pair for name in surnames for pair in self.opinions.get(name, [])]
         return {row for at, row in dated if not year or abs(at - year) <= 1}
 
-    def _elected(self, page: str) -> int | None:
+    def _opinion_at_page(self, page: str) -> int | None:
         """The opinion that citations by name put at a page, if they agree."""
         if page not in self.votes:
             return None

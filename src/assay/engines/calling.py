@@ -290,11 +290,11 @@ class QueryRunner:
         """The answers in the order of the queries; `done` hears of each as it comes."""
         if queries and self._calls.warm_up:
             cycled = [queries[at % len(queries)] for at in range(self._calls.warm_up)]
-            for _ in self._each(cycled, lambda queries: queries):
+            for _ in self._ask_each(cycled, lambda queries: queries):
                 pass
         results: dict[int, QueryResult] = {}
         late = 0
-        for number, result in self._each(queries, progress):
+        for number, result in self._ask_each(queries, progress):
             results[number] = result
             done(queries[number], result)
             late = late + 1 if (result.error or "").startswith(OUT_OF_TIME) else 0
@@ -304,7 +304,7 @@ class QueryRunner:
                 )
         return [results[number] for number in range(len(queries))]
 
-    def _each(
+    def _ask_each(
         self, queries: Sequence[Query], progress: Progress
     ) -> Iterator[tuple[int, QueryResult]]:
         if self._calls.concurrency == 1:
@@ -330,7 +330,7 @@ class QueryRunner:
             started = time.perf_counter()
             try:
                 with self._limit():
-                    answer = self._engine.search(query.text, self._top_k, **self._more(query))
+                    answer = self._engine.search(query.text, self._top_k, **self._arguments(query))
                     answer = settled(answer)
                     ranked = _is_ranked(answer)
                     hits = list(itertools.islice(answer, self._top_k)) if ranked else answer
@@ -352,7 +352,7 @@ class QueryRunner:
             return contextlib.nullcontext()
         return time_limit(self._calls.timeout)
 
-    def _more(self, query: Query) -> Mapping[str, object]:
+    def _arguments(self, query: Query) -> Mapping[str, object]:
         more = {name: value for name, value in row_values(query).items() if name in self._accepts}
         # a required parameter without a value is empty
         more |= {name: "" for name in self._accepts.required if name not in more}

@@ -179,7 +179,9 @@ class HttpEngine(SearchEngine):
             )
         text = self.shown(" ".join(response.body[:4096].decode("utf-8", "replace").split()))
         if status in (401, 403):
-            named = dict.fromkeys(name for text in self._naming() for name in secret_names(text))
+            named = dict.fromkeys(
+                name for text in self._secret_texts() for name in secret_names(text)
+            )
             key = f" in {', '.join(named)}" if named else ": the table names none"
             return f"{host} answers status {status}: it does not accept the key{key}" + (
                 f"; it says: {text}" if text else ""
@@ -205,7 +207,7 @@ class HttpEngine(SearchEngine):
         """The text without the secrets."""
         return without_secrets(text, self._secrets)
 
-    def _naming(self) -> tuple[str, ...]:
+    def _secret_texts(self) -> tuple[str, ...]:
         """The texts of the table that may name a secret."""
         table = self._table
         return (
@@ -223,7 +225,7 @@ class HttpEngine(SearchEngine):
             for name, value in table.headers.items()
             if value
         }
-        secrets = values_of(self._naming())
+        secrets = values_of(self._secret_texts())
         if table.login:
             login = with_secrets(table.login, f"{where}.login")
             basic = base64.b64encode(login.encode()).decode()

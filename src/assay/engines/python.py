@@ -389,13 +389,13 @@ def settled(answer: Any) -> Any:
     """The answer of an async engine that is not declared so: a decorated or partial function, or an
     async generator."""
     if inspect.isasyncgen(answer):
-        answer = _gathered(answer)
+        answer = _collect_async(answer)
     if not inspect.iscoroutine(answer):
         return answer
     return asyncio.run_coroutine_threadsafe(answer, _loop()).result()
 
 
-async def _gathered(answer: AsyncIterator[Any]) -> list[Any]:
+async def _collect_async(answer: AsyncIterator[Any]) -> list[Any]:
     return [each async for each in answer]
 
 

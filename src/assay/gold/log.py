@@ -285,7 +285,7 @@ class Log:
             BEGIN,
             who=BY_HAND,
             kind="human",
-            at=_written(self.dataset),
+            at=_written_at(self.dataset),
             subject={"set": self.dataset.resolve().name},
             rows=rows,
             file="" if self.earlier.acts else digest,
@@ -350,7 +350,7 @@ class _Format(msgspec.Struct):
     v: int = 0
 
 
-def _written(dataset: Path) -> datetime | None:
+def _written_at(dataset: Path) -> datetime | None:
     try:
         return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
     except OSError:

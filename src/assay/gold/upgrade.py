@@ -293,7 +293,7 @@ class _EarlierReview:
             yield act
             return
         for entry in step:
-            yield from self._other(action, entry)
+            yield from self._other_acts(action, entry)
 
     def _suggested(self, entry: AuditEntry) -> tuple[dict[str, str], list[str]]:
         """The suggestion that an entry decided on or withdrew: what it is about, and its id."""
@@ -322,7 +322,7 @@ class _EarlierReview:
             return RowChange(row=ref, before=before, after=before) if before else None
         if entry.before and "query" in entry.before and "source" in entry.before:
             before = _line_text(entry.before) if before is None else before
-        after = _edited(before, entry.after)
+        after = _edited_line(before, entry.after)
         if entry.action not in ("review.rejected", "review.withdrawn") and after is None:
             return None
         if before is None and after is None:
@@ -332,7 +332,7 @@ class _EarlierReview:
         where = {name: place[name] for name in ("number", "above", "below") if name in place}
         return RowChange(row=ref, before=before, after=after, **(where if after is None else {}))
 
-    def _other(self, action: str, entry: AuditEntry) -> Iterator[Act]:
+    def _other_acts(self, action: str, entry: AuditEntry) -> Iterator[Act]:
         rest = entry.subject.removeprefix(self._name).strip("/")
         subject = {"query": rest} if rest else {}
         kind, supersedes = "chair", tuple[str, ...]()
@@ -392,7 +392,7 @@ def _line_text(entry: Mapping[str, Any]) -> str:
     return msgspec.json.encode(msgspec.convert(entry, GoldRow)).decode()
 
 
-def _edited(before: str | None, after: Mapping[str, Any] | None) -> str | None:
+def _edited_line(before: str | None, after: Mapping[str, Any] | None) -> str | None:
     """The line with the values that a decision gave it: keys that are not ours stay."""
     if after is None:
         return None

@@ -106,9 +106,9 @@ class VoteBook:
 
     def vote(self, id: str) -> Vote | None:
         held = self.ids.get(id)
-        return None if held is None else self._whole(held)
+        return None if held is None else self._full_vote(held)
 
-    def _whole(self, held: VoteInMemory) -> Vote:
+    def _full_vote(self, held: VoteInMemory) -> Vote:
         if not isinstance(held.place, int):
             return held.place
         assert self._read is not None
@@ -120,7 +120,7 @@ class VoteBook:
 
     def current_votes(self, pair: PairKey) -> list[Vote]:
         """The votes that hold on a pair, rulings and spot checks too."""
-        return [self._whole(vote) for vote in self.votes_in_memory(pair)]
+        return [self._full_vote(vote) for vote in self.votes_in_memory(pair)]
 
     def has(self, pair: PairKey) -> bool:
         """Whether anybody ever voted on a pair."""
@@ -128,7 +128,7 @@ class VoteBook:
 
     def current_votes_by_judges(self, pair: PairKey) -> list[Vote]:
         """The votes that hold on a pair, without rulings, spot checks and edits by hand."""
-        return list(map(self._whole, self._by_judges(pair)))
+        return list(map(self._full_vote, self._by_judges(pair)))
 
     def _by_judges(self, pair: PairKey) -> list[VoteInMemory]:
         return [vote for vote in self.votes_in_memory(pair) if not role_of(vote.source)]
@@ -144,13 +144,13 @@ class VoteBook:
     def current_vote_of(self, judge: str, pair: PairKey) -> Vote | None:
         """The vote of a judge that holds on a pair."""
         votes = [vote for vote in self._by_judges(pair) if vote.judge == judge]
-        return self._whole(votes[-1]) if votes else None
+        return self._full_vote(votes[-1]) if votes else None
 
     def votes_to_supersede(self, judge: str, pair: PairKey) -> list[Vote]:
         """The last votes of a judge on a pair, also where they were taken back: what the next one
         supersedes."""
         return [
-            self._whole(vote)
+            self._full_vote(vote)
             for vote in self._heads.get(pair, ())
             if not role_of((first := self.original_vote(vote)).source) and first.judge == judge
         ]

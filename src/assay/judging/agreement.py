@@ -222,13 +222,13 @@ class Comparisons:
 
     def between_judges(self, judge_pairs: Collection[tuple[str, str]]) -> Comparisons:
         places = [place for place, two in enumerate(self.judges) if two in judge_pairs]
-        return self._only(np.isin(self.between, places))
+        return self._masked(np.isin(self.between, places))
 
     def of_queries(self, query_ids: Collection[str]) -> Comparisons:
         places = [place for place, name in enumerate(self.query_ids) if name in query_ids]
-        return self._only(np.isin(self.query, places))
+        return self._masked(np.isin(self.query, places))
 
-    def _only(self, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Comparisons:
+    def _masked(self, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Comparisons:
         return replace(
             self,
             query=self.query[mask],
@@ -570,9 +570,9 @@ def agreement(
     asked, left_out = _independent_votes(gold, book, judges)
     holding = [vote for vote in book.all_current_votes() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
-    groups = {name: _between(name, holding, scale) for name in KIND_PAIRS}
+    groups = {name: _compare_kind(name, holding, scale) for name in KIND_PAIRS}
     chosen = kind or ("all" if judges else _first_with_pairs(groups))
-    seen = groups[chosen] if chosen in groups else _between("all", holding, scale)
+    seen = groups[chosen] if chosen in groups else _compare_kind("all", holding, scale)
     among = [vote for vote in holding if _is_of(vote, chosen)]
     figures = figures_of(seen)
     names = list(votes_by_judge(among))
@@ -661,7 +661,7 @@ def _is_of(vote: Vote, kind: Kind) -> bool:
     return kind in ("all", "across", vote.kind)
 
 
-def _between(kind: Kind, votes: Sequence[Vote], scale: GradeScale) -> Comparisons:
+def _compare_kind(kind: Kind, votes: Sequence[Vote], scale: GradeScale) -> Comparisons:
     def wanted(one: Vote, other: Vote) -> bool:
         if one.judge == other.judge:
             return False

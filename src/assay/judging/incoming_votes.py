@@ -133,7 +133,7 @@ def _read_file(
             if repeats is None:
                 refuse_unfit_vote(ballot, vote, limits, file.has_rationales)
                 _refuse_other_kind(ballot, vote, box.kinds)
-            seat = _seat(vote)
+            seat = _seat_of(vote)
             if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
                 contested.add(seat)
                 raise _second_vote_error(ballot, vote, f"line {seats[seat].rpartition(':')[2]}")
@@ -144,7 +144,7 @@ def _read_file(
             problems.append(problem_of(error))
             continue
         given.append(_BallotVote(ballot=ballot, vote=vote, repeats=repeats))
-    return [each for each in given if _seat(each.vote) not in contested], problems
+    return [each for each in given if _seat_of(each.vote) not in contested], problems
 
 
 def _refusal(problems: Sequence[BallotProblem], good: int) -> InputError:
@@ -167,7 +167,7 @@ class _VoteBox:
     def __init__(self, votes: Sequence[Vote]) -> None:
         self._book = book_of(votes)
         self.known = {vote.id: vote for vote in votes}
-        self.holds = {_seat(vote): vote for vote in self._book.all_current_votes()}
+        self.holds = {_seat_of(vote): vote for vote in self._book.all_current_votes()}
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != IMPORTED}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
@@ -178,7 +178,7 @@ class _VoteBox:
         self._earlier = by_pair(votes)
         self._past: dict[Seat, list[Vote]] = {}
         for vote in votes:
-            self._past.setdefault(_seat(vote), []).append(vote)
+            self._past.setdefault(_seat_of(vote), []).append(vote)
 
     def repeated(self, ballot: Ballot, vote: Vote) -> Vote | None:
         """The known vote that this one repeats. Tools send back what was sent to them, without ids,
@@ -188,7 +188,7 @@ class _VoteBox:
             return there
         if ballot.id:
             return None
-        for there in reversed(self._past.get(_seat(vote), [])):
+        for there in reversed(self._past.get(_seat_of(vote), [])):
             if there.source == WITHDRAWN:
                 continue
             if there.grade == vote.grade and _is_nothing_new(ballot, vote, there):
@@ -198,7 +198,7 @@ class _VoteBox:
     def clashing(self, ballot: Ballot, vote: Vote) -> str:
         """The row of another file with the same judge and pair at the same moment, which is removed
         too; empty if there is none."""
-        seat = _seat(vote)
+        seat = _seat_of(vote)
         other, before = self._brought.get(seat, (None, None))
         if ballot.id or other is None or other.ballot.id or other.vote.at != vote.at:
             return ""
@@ -210,7 +210,7 @@ class _VoteBox:
         return other.ballot.where
 
     def take(self, ballot_vote: _BallotVote) -> None:
-        vote, seat = ballot_vote.vote, _seat(ballot_vote.vote)
+        vote, seat = ballot_vote.vote, _seat_of(ballot_vote.vote)
         if ballot_vote.repeats is not None:
             self.already += 1
             self.outdated += seat not in self.holds or self.holds[seat].id != ballot_vote.repeats.id
@@ -246,9 +246,9 @@ class _VoteBox:
             held = [v.id for v in self._book.votes_in_memory(pair) if v.source in (RULING, EDITED)]
             return self._ruled.get(pair) or held
         if role_of(vote.source):
-            before = self.holds.get(_seat(vote))
+            before = self.holds.get(_seat_of(vote))
             return [before.id] if before is not None else []
-        earlier, _ = self._brought.get(_seat(vote), (None, None))
+        earlier, _ = self._brought.get(_seat_of(vote), (None, None))
         if earlier is not None:
             return [earlier.vote.id]
         return [one.id for one in self._book.votes_to_supersede(vote.judge, pair)]
@@ -295,7 +295,7 @@ def _refuse_rewritten(ballot: Ballot, vote: Vote, earlier: Vote) -> None:
 _FIXED = ("query_id", "doc_id", "judge", "grade", "rationale", "kind")
 
 
-def _seat(vote: Vote) -> Seat:
+def _seat_of(vote: Vote) -> Seat:
     return vote.query_id, vote.doc_id, vote.judge, role_of(vote.source)
 
 

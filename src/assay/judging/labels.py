@@ -156,7 +156,7 @@ def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
     judge who voted and then ruled counts once, with the ruling."""
     by_judge = {vote.judge: vote for vote in graded}
     if len(by_judge) < len(graded):
-        by_judge = {vote.judge: vote for vote in sorted(graded, key=_when)}
+        by_judge = {vote.judge: vote for vote in sorted(graded, key=_vote_order)}
     counts = Counter(vote.grade for vote in by_judge.values()).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         rulings = [vote for vote in graded if vote.source == RULING]
@@ -185,7 +185,7 @@ def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
     return given if len({vote.grade for vote in given}) == 1 else []
 
 
-def _when(vote: Vote) -> tuple[str, bool, str, str]:
+def _vote_order(vote: Vote) -> tuple[str, bool, str, str]:
     """The order of votes: by time, then rulings after votes, then by name."""
     return vote.at, vote.source == RULING, vote.judge, vote.id
 
@@ -212,7 +212,7 @@ def judgment_of(label: Label, called: NameOfJudge = name_unchanged) -> Judgment 
     when."""
     if label.grade is None:
         return None
-    behind = sorted(label.standing, key=_when)
+    behind = sorted(label.standing, key=_vote_order)
     wrote = dict.fromkeys(vote.rationale.strip() for vote in behind)
     named = [vote for vote in behind if vote.judge != IMPORTED]
     sources = dict.fromkeys(vote.source for vote in behind if vote.source)

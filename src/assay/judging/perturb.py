@@ -206,10 +206,10 @@ def _in_a_word(text: str, rng: random.Random, edit: Callable[[str], str]) -> str
     """The text with one of its longest words changed: there a typo hurts the search most."""
     words = [word for word in WORD.finditer(text) if len(word[0]) >= MIN_WORD]
     words.sort(key=lambda word: (-len(word[0]), word.start()))
-    return _edited(text, rng.choice(words[:MISTYPED_QUESTION_WORDS]), edit) if words else text
+    return _edit_word(text, rng.choice(words[:MISTYPED_QUESTION_WORDS]), edit) if words else text
 
 
-def _edited(text: str, word: re.Match[str], edit: Callable[[str], str]) -> str:
+def _edit_word(text: str, word: re.Match[str], edit: Callable[[str], str]) -> str:
     return text[: word.start()] + edit(word[0]) + text[word.end() :]
 
 
@@ -369,7 +369,7 @@ def _prefix(text: str, rng: random.Random, material: Material) -> str:
 
     hebrew_words = (word for word in WORD.finditer(text) if HEBREW.match(word[0]))
     words = [word for word in hebrew_words if len(word[0]) >= MIN_HEBREW]
-    return _edited(text, rng.choice(words), edit) if words else text
+    return _edit_word(text, rng.choice(words), edit) if words else text
 
 
 def _niqqud(text: str, rng: random.Random, material: Material) -> str:

@@ -83,12 +83,12 @@ def first_matches(
 def is_all(text: str, start: int, end: int) -> bool:
     """Whether the text between `start` and `end` is all that a text says. Then a number that would
     be unsafe to read as a section in running text ("PL 21", "s. 12") is one."""
-    first, last = _said(text)
+    first, last = _content_span(text)
     return start <= first and last <= end
 
 
 @lru_cache(maxsize=1)  # all numbers of a text are asked about one after another
-def _said(text: str) -> tuple[int, int]:
+def _content_span(text: str) -> tuple[int, int]:
     """From where to where a text says something."""
     return len(text) - len(text.lstrip()), len(text.rstrip(" .,:;?!"))
 

@@ -728,7 +728,7 @@ def pointing_back(
     yield from again
     cited = sorted([*found, *again], key=lambda citation: citation.end)
     for match in _SAME.finditer(text) if found else ():
-        meant = _meant(text, _near(cited, match.start()), match)
+        meant = _authority_before(text, _citations_near(cited, match.start()), match)
         if meant is None:
             continue
         if match["sub"]:  # another part of it
@@ -736,10 +736,10 @@ def pointing_back(
             parts["sub"] = match["sub"]
             yield written(text, meant.kind, parts, *match.span())
         else:
-            yield _again(text, meant, *match.span())
+            yield _repeat_citation(text, meant, *match.span())
 
 
-def _near(cited: list[Citation], at: int) -> list[Citation]:
+def _citations_near(cited: list[Citation], at: int) -> list[Citation]:
     """The citations of which the end is so near before a place that "Id." there may mean them, and
     those in one row with them; `cited` is in the order of ends."""
     first = bisect_left(cited, at - _SAME_REACH, key=lambda citation: citation.end)
@@ -747,7 +747,7 @@ def _near(cited: list[Citation], at: int) -> list[Citation]:
     return cited[max(0, first - _LONGEST_ROW) : last]
 
 
-def _meant(text: str, before: list[Citation], match: re.Match[str]) -> Citation | None:
+def _authority_before(text: str, before: list[Citation], match: re.Match[str]) -> Citation | None:
     """The one authority cited right before "Id.". A page shows that it is no statute, and a
     subdivision that it is one. A section named in passing, soon after a case or an opinion, may be
     what that says and not what is cited: then nobody can say which is meant."""
@@ -765,7 +765,7 @@ def _meant(text: str, before: list[Citation], match: re.Match[str]) -> Citation 
     between = text[meant.end : match.start()]
     if len(between) > _SAME_REACH or _OTHER_SOURCE.search(between):
         return None
-    if any(_source(other, match) != _source(meant, match) for other in _beside(text, before)):
+    if any(_source(other, match) != _source(meant, match) for other in _same_row(text, before)):
         return None
     pages = [one for one in before if not _has_no_page(text, one) and _is_near(one, match)]
     is_open = meant.kind in _SECTIONS and not match["sub"] and pages
@@ -798,7 +798,7 @@ def _source(citation: Citation, match: re.Match[str]) -> object:
     return {key: value for key, value in citation.parts.items() if key != "sub"}
 
 
-def _beside(text: str, before: list[Citation]) -> Iterator[Citation]:
+def _same_row(text: str, before: list[Citation]) -> Iterator[Citation]:
     """The citations in one row with the last of these: "(Section 87100; Regulation 18702.)"."""
     for one, two in zip(before[-2::-1], before[:0:-1], strict=False):
         row = _ROW.fullmatch(text, one.end, max(one.end, two.start))
@@ -831,7 +831,7 @@ def _by_name(text: str, found: list[Citation]) -> Iterator[Citation]:
             meant, *others = (citation for each in fitting for citation in each.values())
             is_one = all(other.normal == meant.normal for other in others)
             if is_one and meant.end <= head.start():
-                yield _again(text, meant, head.start("name"), match.end())
+                yield _repeat_citation(text, meant, head.start("name"), match.end())
 
 
 def _names(citation: Citation) -> set[str]:
@@ -844,5 +844,5 @@ def _names(citation: Citation) -> set[str]:
     return set(name.split()[-1:])
 
 
-def _again(text: str, meant: Citation, start: int, end: int) -> Citation:
+def _repeat_citation(text: str, meant: Citation, start: int, end: int) -> Citation:
     return msgspec.structs.replace(meant, text=text[start:end], start=start, end=end)

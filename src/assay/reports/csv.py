@@ -36,10 +36,10 @@ def _queries(report: ReportView) -> Iterator[list[Cell]]:
     for line in report.queries:
         values = [_exact(line.values.get(key)) for key in keys]
         row = [line.query_id, line.text, line.type, line.topic, line.num_results, *values]
-        yield [*row, _exact(line.judged), line.reason, *standing, *_before(report, line, keys)]
+        yield [*row, _exact(line.judged), line.reason, *standing, *_old_cells(report, line, keys)]
 
 
-def _before(report: ReportView, line: ReportQuery, keys: Sequence[str]) -> list[Cell]:
+def _old_cells(report: ReportView, line: ReportQuery, keys: Sequence[str]) -> list[Cell]:
     then = report.before.get(line.query_id, {})
     return [_exact(then.get(key)) for key in keys] if report.before else []
 
@@ -51,7 +51,7 @@ def _questions(report: ReportView) -> Iterator[list[Cell]]:
     for line in report.queries:
         assert line.outcome is not None
         values = (getattr(line.outcome.entry, name) for name in OF_ENTRY)
-        yield [line.query_id, line.text, *values, line.reason, *_before(report, line, beside)]
+        yield [line.query_id, line.text, *values, line.reason, *_old_cells(report, line, beside)]
 
 
 def _exact(value: float | None) -> str | None:

@@ -432,7 +432,7 @@ def rank_moves(pairs: Sequence[tuple[int, int]], rows: int) -> Markup:
     paths = [
         Markup(
             '<path d="M0 {} C50 {} 50 {} 100 {}" class="{}" vector-effect="non-scaling-stroke"/>'
-        ).format(_middle(one), _middle(one), _middle(other), _middle(other), _way(one, other))
+        ).format(_middle(one), _middle(one), _middle(other), _middle(other), _direction(one, other))
         for one, other in pairs
     ]
     tall = rows * RANKED_ROW
@@ -446,5 +446,5 @@ def _middle(rank: int) -> float:
     return (rank - 0.5) * RANKED_ROW - RANKED_GAP / 2
 
 
-def _way(one: int, other: int) -> str:
+def _direction(one: int, other: int) -> str:
     return "level" if one == other else "rise" if other < one else "fall"

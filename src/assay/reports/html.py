@@ -67,7 +67,7 @@ def render(report: ReportView) -> str:
         machine=estimate and machine_block(report, estimate),
         latency=latency_chart(latencies),
         bands=_bands(report),
-        changed=_changed(report),
+        changed=_change_bars(report),
         perturbations=_perturbations(report, words),
         worst_families=_worst_families(report, words),
         axis=_axis(report, Numbers(words)),
@@ -177,7 +177,7 @@ def _change_marks(report: ReportView) -> list[Markup]:
     return [change_mark(row.difference, row.low, row.high, reach) for row in rows]
 
 
-def _changed(report: ReportView) -> tuple[Markup, int, int, int] | None:
+def _change_bars(report: ReportView) -> tuple[Markup, int, int, int] | None:
     """The change of every query in the measure that decides, sorted, with how many rose, stayed and
     fell; of two systems alone."""
     if report.comparison is None or len(report.comparison.systems) > 1:

@@ -37,7 +37,7 @@ def render(report: ReportView) -> str:
         ElementTree.SubElement(case, "skipped", message=UNDECIDED)
     broke = {turned.query_id for turned in report.changes.broke} if report.changes else set()
     for line in report.queries:
-        lost = _lost(report, line) or line.query_id in broke
+        lost = _lost_value(report, line) or line.query_id in broke
         _add_query(suite, line, lost, fails=report.status in ("fail", None))
     suite.set("tests", str(len(suite)))
     for total, tag in TOTALS.items():
@@ -85,7 +85,7 @@ def _add_answer(suite: ElementTree.Element, name: str, answer: ComparisonAnswer)
     ElementTree.SubElement(case, "system-out").text = _text("\n".join((sentence, *answer.notes)))
 
 
-def _lost(report: ReportView, line: ReportQuery) -> bool:
+def _lost_value(report: ReportView, line: ReportQuery) -> bool:
     """Whether a query of a graded set had a value in the measure that decides, and has none now."""
     before = report.before.get(line.query_id, {}).get(report.deciding)
     return bool(before) and line.values.get(report.deciding) == 0

@@ -263,8 +263,8 @@ class _Golden:
 
     def _verdict(self) -> str:
         """The gates in one line: what failed first, then what is open."""
-        failed = self._named("fail")
-        open_ = self._named("inconclusive")
+        failed = self._gate_names("fail")
+        open_ = self._gate_names("inconclusive")
         unmeasured = ", ".join(check.name for check in self.report.checks if not check.counts)
         if failed:
             words = self.say("verdict_fail", names=failed)
@@ -272,12 +272,12 @@ class _Golden:
         elif open_:
             words = self.say("verdict_inconclusive", names=open_)
         else:
-            words = self.say("verdict_pass" if self._named("pass") else "verdict_none")
+            words = self.say("verdict_pass" if self._gate_names("pass") else "verdict_none")
         if not unmeasured:
             return words
         return f"{words} ({self.say('not_measured', names=unmeasured)})"
 
-    def _named(self, status: str) -> str:
+    def _gate_names(self, status: str) -> str:
         checks = self.report.checks
         return ", ".join(check.name for check in checks if check.status == status and check.counts)
 
@@ -306,15 +306,15 @@ class _Golden:
         if changes.variants:
             broke, repaired = changes.variants
             yield f"- {self.say('variants_changed', broke=broke, repaired=repaired)}"
-        yield from self._turned("broke", changes.broke)
-        yield from self._turned("repaired", changes.repaired)
+        yield from self._turned_questions("broke", changes.broke)
+        yield from self._turned_questions("repaired", changes.repaired)
 
     def _moved(self, rate: FigureChange) -> str:
         before, now = (self.numbers.figure(rate.key, value) for value in (rate.before, rate.now))
         change = self.numbers.change(rate.key, rate.now - rate.before, "+")
         return f"{before} {self.words('arrow')} {now} ({change})"
 
-    def _turned(self, kind: str, questions: Sequence[TurnedQuestion]) -> Lines:
+    def _turned_questions(self, kind: str, questions: Sequence[TurnedQuestion]) -> Lines:
         is_repair, arrow = kind == "repaired", f" {self.words('arrow')} "
         yield from ("", f"### {self.say(kind)}: {len(questions)}", *([""] if questions else []))
         for question in questions:
@@ -528,7 +528,7 @@ def _row(pair: CommentedRun) -> str:
         status = pair.results.verdict.status if pair.results.verdict else None
         return f"{names} {NAMES[status]} | {marked(headline(pair.results))} | – |"
     report = view(pair.results)
-    verdict, figure = f"{NAMES[report.status]}{_caveat_of_pass(pair.results)}", _deciding(report)
+    verdict, figure = f"{NAMES[report.status]}{_caveat_of_pass(pair.results)}", _main_figure(report)
     if figure is None or figure.value is None:
         return f"{names} {verdict} | – | – |"
     numbers, (low, high) = Numbers(Words("en")), figure.bounds
@@ -536,7 +536,7 @@ def _row(pair: CommentedRun) -> str:
         between = "" if low is None or high is None else f" ({numbers.percents((low, high))})"
         value = f"{figure.title} {numbers.figure(figure.key, figure.value)}{between}"
     else:
-        value = f"{figure.title} {figure.value:.3f}{_between(figure.bounds)}"
+        value = f"{figure.title} {figure.value:.3f}{_interval(figure.bounds)}"
     asked = "questions" if report.kind == "golden" else "queries"
     change = _change(report, figure, _answer(pair))
     return f"{names} {verdict} | {marked(f'{value}, {report.n} {asked}')} | {change} |"
@@ -549,12 +549,12 @@ def _answer(pair: CommentedRun) -> ComparisonAnswer | None:
     return next(answers(pair.comparison, Sentences(Words("en"))), None)
 
 
-def _deciding(report: ReportView) -> ReportFigure | None:
+def _main_figure(report: ReportView) -> ReportFigure | None:
     found = (report.figure(key) for key in DECIDING)
     return next((figure for figure in found if figure), next(iter(report.figures), None))
 
 
-def _between(bounds: Bounds, form: str = ".3f") -> str:
+def _interval(bounds: Bounds, form: str = ".3f") -> str:
     low, high = bounds
     return "" if low is None or high is None else f" ({low:{form}} to {high:{form}})"
 

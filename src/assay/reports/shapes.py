@@ -98,18 +98,18 @@ class LazyLines(Sequence[T]):
         self._make = make
 
     @cached_property
-    def _made(self) -> Sequence[T]:
+    def _rows(self) -> Sequence[T]:
         return self._make()
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._rows)
 
     @overload
     def __getitem__(self, at: int) -> T: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[T]: ...
     def __getitem__(self, at: int | slice) -> T | Sequence[T]:
-        return self._made[at]
+        return self._rows[at]
 
 
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):

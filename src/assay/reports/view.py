@@ -412,15 +412,15 @@ def _changes(changes: GoldenChanges, sentences: Sentences) -> ChangesView:
         baseline=changes.baseline,
         warnings=sentences.warnings(changes.warnings),
         figures=tuple(figures),
-        broke=tuple(_turned(*pair, sentences) for pair in changes.broke),
-        repaired=tuple(_turned(*pair, sentences) for pair in changes.repaired),
+        broke=tuple(_turned_row(*pair, sentences) for pair in changes.broke),
+        repaired=tuple(_turned_row(*pair, sentences) for pair in changes.repaired),
         both_fail=changes.both_fail,
         not_compared=tuple(changes.not_compared),
         variants=(variants.broke, variants.repaired) if variants else None,
     )
 
 
-def _turned(before: GoldenEntry, after: GoldenEntry, sentences: Sentences) -> TurnedQuestion:
+def _turned_row(before: GoldenEntry, after: GoldenEntry, sentences: Sentences) -> TurnedQuestion:
     return TurnedQuestion(
         query_id=after.query_id,
         text=after.query_text,

@@ -435,7 +435,7 @@ class Sentences:
             text = say("gate.measure_is", title=title, measure=measure, value=value)
         if between:
             text += say("gate.between", level=self.numbers.percent(0.95, 0), between=between)
-        text += say("gate.identical") if check.is_identical else self._between(check)
+        text += say("gate.identical") if check.is_identical else self._gate_interval(check)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.risk is not None:
             named, changed = named_queries(check.risk, say), len(check.risk.queries)
@@ -477,7 +477,7 @@ class Sentences:
             return self.numbers.percent(value, 3)
         return self.numbers.local(rounded(value, gate.holds))
 
-    def _between(self, check: Check) -> str:
+    def _gate_interval(self, check: Check) -> str:
         if check.interval is None or check.level is None:
             return ""
         level, gate = self.numbers.percent(check.level, 0), check.gate

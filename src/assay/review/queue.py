@@ -121,7 +121,7 @@ def row_items(
         if (item := _item(gold, dataset, log, row)).ref in row_ids:
             id = hashlib.sha256(f"{gold}\n{row.id}\n{act.id}".encode()).hexdigest()[:16]
             item = msgspec.structs.replace(item, id=id)
-        yield _decided(item, log, act, "rejected")
+        yield _with_decision(item, log, act, "rejected")
 
 
 def rejections(log: Log, only: Container[str] | None = None) -> Iterator[tuple[Act, RowChange]]:
@@ -164,13 +164,13 @@ def _row_item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem | 
     act = deciding_act(log, row.id) or heads[-1]
     after = log.rows.projected(key)
     if act.action == EDIT or after is None or row_of(after).source == "bootstrap":
-        at = act.time if act.action == EDIT else _changed(dataset)
+        at = act.time if act.action == EDIT else _modified_at(dataset)
         return msgspec.structs.replace(
             item, state="approved", decided_by="file", decided_at=at, reason=BY_HAND, act=act.id
         )
     if act.action not in (*ROW_DECISIONS, BEGIN, BOOTSTRAP):
         return msgspec.structs.replace(item, reason=f"changed by an unknown act: {act.action}")
-    return _decided(item, log, act, "published" if act.action == PUBLISH else "approved")
+    return _with_decision(item, log, act, "published" if act.action == PUBLISH else "approved")
 
 
 def deciding_act(log: Log, row: str) -> Act | None:
@@ -188,7 +188,7 @@ def deciding_act(log: Log, row: str) -> Act | None:
 
 def _item(gold: str, dataset: Path, log: Log, row: GoldRow) -> ReviewItem:
     entries = log.rows.history.get((row.id, ""), ())
-    first = log.acts[entries[0].act].time if entries else _changed(dataset)
+    first = log.acts[entries[0].act].time if entries else _modified_at(dataset)
     return ReviewItem(
         id=row_item_id(gold, row.id),
         gold=gold,
@@ -207,7 +207,7 @@ def row_item_id(gold: str, row: str) -> str:
     return hashlib.sha256(f"{gold}\n{row}".encode()).hexdigest()[:16]
 
 
-def _decided(item: ReviewItem, log: Log, act: Act, state: ReviewState) -> ReviewItem:
+def _with_decision(item: ReviewItem, log: Log, act: Act, state: ReviewState) -> ReviewItem:
     return msgspec.structs.replace(
         item,
         state=state,
@@ -218,7 +218,7 @@ def _decided(item: ReviewItem, log: Log, act: Act, state: ReviewState) -> Review
     )
 
 
-def _changed(dataset: Path) -> datetime:
+def _modified_at(dataset: Path) -> datetime:
     return datetime.fromtimestamp(dataset.stat().st_mtime, UTC)
 
 
@@ -260,7 +260,7 @@ def _suggestions(gold: str, dataset: Path, log: Log, lines: Sequence[Line]) -> I
             continue
         if len({one.action for one in decided}) == 1:
             state: ReviewState = "rejected" if decided[0].action == REJECT else "approved"
-            item = _decided(item, log, decided[-1], state)
+            item = _with_decision(item, log, decided[-1], state)
         yield item
 
 

@@ -241,7 +241,7 @@ def read_words(
         terms = statutory_terms(index, asked)
         similar = [similar_words(index, word, terms.get(word, [])) for word in asked]
         known = np.array([min(1.0, max(shares, default=0.0)) for _, shares in similar])
-        holding = np.array([_holding(index, *pair) for pair in similar], float)
+        holding = np.array([_documents_with(index, *pair) for pair in similar], float)
     rarity = np.log1p((size - holding + 0.5) / (holding + 0.5)) / rarest
     rarity[[word in guessed for word in asked]] = 1.0
     if "coverage" in signals:
@@ -253,7 +253,7 @@ def read_words(
     return Words(asked, known, rarity, cover / (rarity.sum() + TINY))
 
 
-def _holding(index: Index, numbers: Array, shares: Array) -> float:
+def _documents_with(index: Index, numbers: Array, shares: Array) -> float:
     """About how many documents have one of these index words, each by what it counts."""
     held = max(float((shares * view.held_by[numbers]).sum()) for view in index.soft.values())
     return min(held, float(len(index)))
@@ -326,9 +326,9 @@ def evidence(
         "missing": total - here,
         "rarity": float(words.rarity.mean()) if len(words.rarity) else 1.0,
         "cover": float(words.cover[own].max()),
-        "cover_ahead": _ahead(words.cover, own, allowed),
+        "cover_ahead": _lead_of_section(words.cover, own, allowed),
         "lead": (float(fused[first]) - float(fused.mean())) / deviation - chance,
-        "gap": math.log1p(4 * max(0.0, _ahead(fused, own, allowed)) / deviation),
+        "gap": math.log1p(4 * max(0.0, _lead_of_section(fused, own, allowed)) / deviation),
         "agree_words": _agreement(_by_words(signals), own, allowed),
         "one_section": float(own[top[1:AGREEING]].mean()) if len(top) > 1 else 0.0,
     }
@@ -338,7 +338,7 @@ def evidence(
         best = float(near[own].max())
         found["cosine"] = best
         found["near"] = (best - mean) / spread - chance
-        found["near_ahead"] = _ahead(near, own, allowed) / spread
+        found["near_ahead"] = _lead_of_section(near, own, allowed) / spread
         found["agree_near"] = _agreement(near, own, allowed)
         if usual is not None:
             found["unusual"] = (best - usual.best[0]) / usual.best[1]
@@ -348,7 +348,7 @@ def evidence(
     if len(index.acts) > 1 and index.profile.kind != ROWS:
         act = np.asarray(index.act_of == index.act_of[first])
         found["one_act"] = float(act[top[:ACT_HITS]].mean()) - USUAL_ACT
-        ahead = max(0.0, _ahead(fused, act, allowed)) / deviation
+        ahead = max(0.0, _lead_of_section(fused, act, allowed)) / deviation
         found["act_gap"] = math.log1p(4 * ahead) - USUAL_ACT_GAP
     if index.profile.kind == ROWS:
         found |= {name: float(signals[name][first]) for name in READ if name in signals}
@@ -374,19 +374,19 @@ def _by_words(signals: Signals) -> Array:
     return next(signals[name] for name in ("words", "full", "attained") if name in signals)
 
 
-def _ahead(values: Array, own: Array, allowed: Array | None) -> float:
+def _lead_of_section(values: Array, own: Array, allowed: Array | None) -> float:
     """How far the best of a section is above the best of all others."""
-    others = _others(values, own, allowed)
+    others = _values_elsewhere(values, own, allowed)
     return float(values[own].max() - others.max()) if len(others) else 0.0
 
 
 def _agreement(values: Array, own: Array, allowed: Array | None) -> float:
     """The reciprocal rank of a section among documents, by one signal."""
-    better = _others(values, own, allowed) > values[own].max()
+    better = _values_elsewhere(values, own, allowed) > values[own].max()
     return 1 / (1 + float(better.sum()))
 
 
-def _others(values: Array, own: Array, allowed: Array | None) -> Array:
+def _values_elsewhere(values: Array, own: Array, allowed: Array | None) -> Array:
     return values[~own if allowed is None else ~own & allowed]
 
 

@@ -139,7 +139,7 @@ class EndpointEncoder:
         return self._ask(list(texts))
 
     def documents(self, texts: Sequence[Parts], tick: Tick) -> Floats:
-        whole = [_whole(parts) or " " for parts in texts]
+        whole = [_joined_text(parts) or " " for parts in texts]
         vectors = []
         for start in range(0, len(whole), ENDPOINT_BATCH):
             batch = whole[start : start + ENDPOINT_BATCH]
@@ -181,12 +181,12 @@ class SentenceEncoder:
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), np.float32)
 
     def documents(self, texts: Sequence[Parts], tick: Tick) -> Floats:
-        vectors = self.queries([_whole(parts) for parts in texts])
+        vectors = self.queries([_joined_text(parts) for parts in texts])
         tick(len(vectors))
         return vectors
 
 
-def _whole(parts: Parts) -> str:
+def _joined_text(parts: Parts) -> str:
     """What a model gets that cuts texts itself."""
     return " ".join(text for text, _ in parts.texts)[:ENDPOINT_CHARACTERS]
 

@@ -56,7 +56,7 @@ def encoded(name: str, texts: Sequence[Parts], keep: Path | None, tick: Tick) ->
     done = sum(map(len, made.values()))
     tick(done, len(different))
     missing = [number for number in range(len(chunks)) if number not in made]
-    for number, vectors in _made(name, chunks, missing):
+    for number, vectors in _encode_missing(name, chunks, missing):
         made[number] = vectors
         if (file := files[number]) is not None:
             _write(file, vectors)
@@ -85,7 +85,7 @@ def encode_chunk(name: str, chunk: Sequence[Parts]) -> Floats:
     return named_encoder(name).documents(chunk, lambda number: None)
 
 
-def _made(
+def _encode_missing(
     name: str, chunks: Sequence[list[Parts]], missing: Sequence[int]
 ) -> Iterator[tuple[int, Floats]]:
     texts = sum(len(chunks[number]) for number in missing)

@@ -233,7 +233,7 @@ class Engine(SearchEngine):
             if not others.abstained:
                 return others
         if hits.abstained and self._index.profile.kind == "stems":
-            hits = self._titled(hits, text)
+            hits = self._answer_by_title(hits, text)
         if self._index.profile.kind == ROWS:
             self._of_reports(hits, text, texts)
         return hits
@@ -245,7 +245,7 @@ class Engine(SearchEngine):
         if self._index.words is not None:
             hits.corrected = corrections(self._index.words, words)
         else:
-            written = _written(text)
+            written = _words_by_stem(text)
             pairs = zip(self._index.analyzer.terms(text), words, strict=True)
             other = {written.get(stem, stem): read for stem, read in pairs if stem != read}
             read_as = self._as_documents_write(set(other.values()), hits)
@@ -273,7 +273,7 @@ class Engine(SearchEngine):
             if stems <= written.keys():
                 break
             document = self._lookup(doc_id)
-            written |= _written(f"{document.title} {document.text}")
+            written |= _words_by_stem(f"{document.title} {document.text}")
         return {stem: word for stem, word in written.items() if stem in stems}
 
     def _of_reports(self, hits: Hits, text: str, texts: bool) -> None:
@@ -349,7 +349,7 @@ class Engine(SearchEngine):
         fused[rows[later]] = np.minimum(fused[rows[later]], BEHIND * fused[current[rows[later]]])
         signals["fused"] = fused
 
-    def _titled(self, hits: Hits, text: str) -> Hits:
+    def _answer_by_title(self, hits: Hits, text: str) -> Hits:
         """Where nothing seems to answer, and yet all that is said stands in the title of one of the
         first hits, that document is what was asked for."""
         said = set(self._index.analyzer.terms(text))
@@ -474,7 +474,7 @@ class Engine(SearchEngine):
         )
 
 
-def _written(text: str) -> dict[str, str]:
+def _words_by_stem(text: str) -> dict[str, str]:
     """The words of an English text by their stems."""
     english = English()
     return {stem: word for word in english.tokens(text) for stem in english.token_terms(word)}
@@ -525,7 +525,7 @@ def work_named(index: Index, text: str) -> NamedWork | None:
     if len(works) < FEWEST_WORKS:
         return None
     pieces = dict.fromkeys(_PIECE.findall(text))
-    held = {piece: rows for piece in pieces if len(rows := _holding(index, piece))}
+    held = {piece: rows for piece in pieces if len(rows := _documents_with(index, piece))}
     sizes = np.bincount(work_of, minlength=len(works))
     norm = 0.6 * (1 + sizes / sizes.mean())
     counts = {
@@ -558,7 +558,7 @@ def _terms(index: Index, text: str) -> list[str]:
     return index.analyzer.terms(text) if index.words is None else index.lemmas(text)
 
 
-def _holding(index: Index, piece: str) -> Array:
+def _documents_with(index: Index, piece: str) -> Array:
     """The documents that have a word of a question."""
     if index.words is not None:
         view = index.soft["main"]

@@ -178,7 +178,7 @@ def _arrays_of(index: Index) -> Arrays:
     for name, field in index.fields.items():
         arrays |= _postings(name, field)
     for name, counted in index.counts.items():
-        arrays |= _counted(name, counted)
+        arrays |= _count_arrays(name, counted)
     if index.words is not None:
         arrays["gram.starts"] = index.words.starts
         arrays["gram.holders"] = index.words.holders
@@ -189,7 +189,7 @@ def _arrays_of(index: Index) -> Arrays:
         arrays |= _postings(WINDOW, index.windows.postings)
         arrays[f"{WINDOW}.documents"] = index.windows.offsets
         if index.windows.counts is not None:
-            arrays |= _counted(WINDOW, index.windows.counts)
+            arrays |= _count_arrays(WINDOW, index.windows.counts)
     if index.works:
         arrays["work_of"] = index.work_of
     if len(index.transitional):
@@ -211,7 +211,7 @@ def _arrays_of(index: Index) -> Arrays:
     return arrays
 
 
-def _counted(name: str, counts: Counts) -> Arrays:
+def _count_arrays(name: str, counts: Counts) -> Arrays:
     return {
         f"{name}.offsets": counts.offsets,
         f"{name}.counted": counts.terms,
@@ -348,7 +348,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
         said=PassageVectors(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
-        written=_asked(profile, arrays, lists)
+        written=_written_questions(profile, arrays, lists)
         if f"{QUESTIONS_PREFIX}.documents" in arrays
         else None,
     )
@@ -382,7 +382,7 @@ def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
     )
 
 
-def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> WrittenQuestions:
+def _written_questions(profile: Profile, arrays: Arrays, lists: Lists) -> WrittenQuestions:
     documents = arrays[f"{QUESTIONS_PREFIX}.documents"]
     postings = replace(
         _field(QUESTIONS_PREFIX, profile, arrays, lists),

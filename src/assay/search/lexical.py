@@ -77,7 +77,7 @@ class TermCounter(Generic[Text]):
         self.numbers = {term: number for number, term in enumerate(known)}
         self._tokens = tokens
         self._terms_of = terms_of
-        self._given = _Given(self._numbers_of)
+        self._given = _TermNumbers(self._numbers_of)
 
     def count(
         self, texts: Sequence[Text], reuse: Sequence[int] = (), before: Counts | None = None
@@ -107,7 +107,7 @@ class TermCounter(Generic[Text]):
         return tuple(numbers.setdefault(term, len(numbers)) for term in self._terms_of(token))
 
 
-class _Given(dict[str, tuple[int, ...]]):
+class _TermNumbers(dict[str, tuple[int, ...]]):
     """The numbers of a token's terms, found when it is first asked for."""
 
     def __init__(self, find: Callable[[str], tuple[int, ...]]) -> None:
@@ -265,8 +265,8 @@ class Inverter:
         block = _Block(
             terms[firsts],
             np.diff(np.r_[firsts, len(terms)]).astype(np.int64),
-            self._kept("rows", row[order] + np.int32(self.documents)),
-            self._kept("frequencies", counts.frequencies[order]),
+            self._store_array("rows", row[order] + np.int32(self.documents)),
+            self._store_array("frequencies", counts.frequencies[order]),
         )
         self._blocks.append(block)
         self.documents += size
@@ -322,7 +322,7 @@ class Inverter:
     def _path(self, what: str) -> Path | None:
         return self.folder / f"{self.name}.{what}" if self.folder else None
 
-    def _kept(self, what: str, array: Array) -> Array | Path:
+    def _store_array(self, what: str, array: Array) -> Array | Path:
         path = self._path(f"{len(self._blocks)}.{what}")
         if path is None:
             return array

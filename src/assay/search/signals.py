@@ -112,7 +112,7 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
             first = to_best(ranked(by_words, profile.weights)) + FIRST_DENSE * near
             signals["feedback"] = features["feedback"] = _feedback(index.vectors, first)
     if index.written is not None and text:
-        signals["question_likeness"] = _asked(index, text)
+        signals["question_likeness"] = _question_scores(index, text)
         needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
         features["questions"] = needed * signals["question_likeness"] ** 2
     if cited := _citations_of(words, full):
@@ -262,7 +262,7 @@ def soft_signals(index: Index, question: SoftQuestion, *, every: bool = False) -
     if question.sections_named is not None:
         signals["citation"] = question.sections_named
     fused = ranked(signals, weights)
-    signals["named"] = _named(index, words)
+    signals["named"] = _named_documents(index, words)
     if question.sections_named is not None:
         of_act = acts_named(index, question.rest)[index.act_of]
         if not (signals["citation"] * of_act).any():
@@ -294,13 +294,13 @@ def statutory_terms(index: Index, words: Sequence[str]) -> dict[str, list[Term]]
 def similar_words(index: Index, word: str, terms: list[Term]) -> Similar:
     """The index words a word of the question stands for: those that look like it, and the terms it
     may mean, each by what it counts."""
-    found = _own(index, word)
+    found = _similar_words(index, word)
     if not terms:
         return found
     parts = [found]
     for term in terms:
         for term_word in term:
-            numbers, shares = _own(index, term_word)
+            numbers, shares = _similar_words(index, term_word)
             parts.append((numbers, shares * MEANT / len(term) ** 0.5))
     numbers = np.concatenate([each for each, _ in parts])
     shares = np.concatenate([each for _, each in parts])
@@ -309,7 +309,7 @@ def similar_words(index: Index, word: str, terms: list[Term]) -> Similar:
     return different, shares[order][first]
 
 
-def _own(index: Index, word: str) -> Similar:
+def _similar_words(index: Index, word: str) -> Similar:
     """The words that look like one; of a frequent word its forms alone, since what looks like it
     is another word."""
     assert index.words is not None
@@ -384,7 +384,7 @@ def _encoded(encoder: str, text: str) -> Floats:
     return np.asarray(named_encoder(encoder).queries([text])[0])
 
 
-def _asked(index: Index, text: str) -> Floats:
+def _question_scores(index: Index, text: str) -> Floats:
     """How alike a document's best written question is."""
     assert index.written is not None
     return index.written.scores(question_terms(index.profile, text), len(index))
@@ -397,7 +397,7 @@ def _by_questions(index: Index, text: str, signals: Signals) -> Signals:
     `no_questions` and `act_no_questions` are the best of these values for documents whose act has
     no written questions."""
     assert index.written is not None
-    likeness = _asked(index, text)
+    likeness = _question_scores(index, text)
     needed = max(0.0, 1 - float(signals["attained"].max()) / WELL_HELD)
     found: Signals = {"question_likeness": likeness, "questions": needed * likeness**2}
     bare = ~index.act_has_questions[index.act_of]
@@ -451,7 +451,7 @@ def _coverage(index: Index, held: dict[str, list[Held]]) -> Doubles:
 # ── what a question names ─────────────────────────────────────────────────────────────────────────
 
 
-def _named(index: Index, words: list[str]) -> Doubles:
+def _named_documents(index: Index, words: list[str]) -> Doubles:
     """Documents that the question names rather than asks for: by their title, or by one word that
     they hold. What only sounds like it comes after."""
     named = np.zeros(len(index))
@@ -509,7 +509,7 @@ def _of_acts(
     meant = [choices[0][0] for choices in terms.values() if len(choices) == len(choices[0]) == 1]
     subject = _subjects(index, [index.lemma(word) for word in (*words, *meant)])
     if subject.any():
-        found["subject"] = np.maximum(subject, _owned(index, held))
+        found["subject"] = np.maximum(subject, _act_owns_word(index, held))
     return found
 
 
@@ -527,7 +527,7 @@ def _subjects(index: Index, lemmas: list[str]) -> Doubles:
     return np.asarray(is_meant, float)[index.act_of]
 
 
-def _owned(index: Index, held: list[Held]) -> Doubles:
+def _act_owns_word(index: Index, held: list[Held]) -> Doubles:
     """1 for the provisions of acts that have a word of the question nearly to themselves: one on a
     city's call for tenders is as much one on procurement."""
     owners = np.zeros(len(index.acts))
@@ -570,7 +570,7 @@ def look_closer(
     found = features_of(index, signals, text, words, rows)
     fused[rows] += ranked(found, index.profile.weights)
     signals["fused"] = fused
-    signals |= {name: _only(rows, values, len(index)) for name, values in found.items()}
+    signals |= {name: _at_rows(rows, values, len(index)) for name, values in found.items()}
 
 
 def features_of(
@@ -580,7 +580,7 @@ def features_of(
     has;
     `question_dense`: the cosine of its nearest written question, or its own where it has none;
     `place_in_section`: how late in its section a moment stands, unless a moment is named."""
-    found: Signals = {"words_held": _worded(index, words, rows)}
+    found: Signals = {"words_held": _own_shares(index, words, rows)}
     if index.written is not None and index.written.vectors is not None and "dense" in signals:
         near = index.written.nearest(asked_vector(index, text), rows)
         found["question_dense"] = np.where(np.isnan(near), signals["dense"][rows], near)
@@ -591,7 +591,7 @@ def features_of(
     return found
 
 
-def _worded(index: Index, words: Sequence[str], rows: Array) -> Array:
+def _own_shares(index: Index, words: Sequence[str], rows: Array) -> Array:
     """How much of the words each document says, not counting what the rest of its section does."""
     places = np.full(len(index), -1)
     places[rows] = np.arange(len(rows))
@@ -624,7 +624,7 @@ def shares_of(
     }
 
 
-def _only(rows: Array, values: Array, size: int) -> Floats:
+def _at_rows(rows: Array, values: Array, size: int) -> Floats:
     """Nothing for all documents but these."""
     every = np.zeros(size, np.float32)
     every[rows] = values

@@ -82,7 +82,7 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
     whole = " ".join(document.text.split()) if len(document.text) <= ROOM + _AROUND else ""
     lead = " ".join(document.fields.get("intro", "").split())
     if len(texts) == 1 and 0 < len(whole) <= ROOM:
-        return with_words(index, asked, _led(lead, whole))
+        return with_words(index, asked, _with_lead(lead, whole))
     row = index.row_of.get(document.id)
     if index.passages is not None and asked.lemmas is not None and row is not None:
         span = index.passages.best(row, asked.lemmas)
@@ -98,7 +98,7 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
         first = END.split(document.text[: LEAD * 2].strip(), maxsplit=1)[0]
         opens = first.endswith((":", "–", "-")) or not _ITEM.match(first)
         lead = lead or (" ".join(first.split()) if opens else "")
-        best = _led("" if lead and best.startswith(lead[:40]) else lead, best)
+        best = _with_lead("" if lead and best.startswith(lead[:40]) else lead, best)
     best, words = with_words(index, asked, best)
     return shortened(best), words
 
@@ -127,7 +127,7 @@ def best_of_field(index: Index, asked: Asked, document: Document, name: str) -> 
     return f"… {shown}" if begin else shown
 
 
-def _led(lead: str, item: str) -> str:
+def _with_lead(lead: str, item: str) -> str:
     """An item of a list after the words that begin it."""
     if not lead or not _ITEM.match(item):
         return item
@@ -204,7 +204,7 @@ def asked_for(index: Index, question: str) -> Asked:
     for lemma in lemmas:
         beginnings.setdefault(lemma[:ALIKE], []).append(lemma)
     weights = _weights(index, words)
-    meant = _meant(index, words)
+    meant = _meant_words(index, words)
     of_meant: dict[str, float] = {}
     for word, stands in meant.items():
         counts = max(share * weights[index.lemma(asked)] for asked, share in stands.items())
@@ -250,7 +250,7 @@ def asked_for(index: Index, question: str) -> Asked:
         among=among,
         looks_like=looks_like,
         meant=_by_thesaurus(index, words, lambda word: not same(index.lemma(word))),
-        telling=_telling(index, words, weights),
+        telling=_telling_words(index, words, weights),
         weight=weight,
         lemmas=_asked_lemmas(index.passages, weights),
         likeness=likeness,
@@ -265,7 +265,7 @@ def _rarity(index: Index, word: str) -> float:
     return max(map(rarity, index.analyzer.terms(word)), default=0.0) / rarity("\0")
 
 
-def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
+def _telling_words(index: Index, words: list[str], weights: dict[str, float]) -> dict[str, float]:
     """A word tells most that is rare in the texts and in what people ask: "may I" is rare in a
     statute, too."""
     language = index.analyzer.language
@@ -278,7 +278,7 @@ def _telling(index: Index, words: list[str], weights: dict[str, float]) -> dict[
     return dict(sorted(told.items(), key=lambda one: -one[1]))
 
 
-def _meant(index: Index, words: list[str]) -> dict[str, dict[str, float]]:
+def _meant_words(index: Index, words: list[str]) -> dict[str, dict[str, float]]:
     """The index words that words of a question stand for, with each of these and its share."""
     meant: dict[str, dict[str, float]] = {}
     if index.words is None:

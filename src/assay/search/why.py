@@ -84,7 +84,7 @@ def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
     return [is_behind and (hit.score or 0.0) < least for hit, is_behind in first] + behind[FIRST:]
 
 
-def _named(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:
+def _named_hits(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:
     """The hits that the question names. One word names the only provision that has it, and
     otherwise the one that it is the title of."""
     strength = {hit.doc_id: hit.explanation.get("named", 0.0) for hit in hits}
@@ -105,7 +105,7 @@ def why_each(
     else:
         held = [_by_reading(index, asked, document) for document in documents]
     related = _related(index, hits, documents, first)
-    named = _named(index, asked, hits)
+    named = _named_hits(index, asked, hits)
     return [
         msgspec.structs.replace(
             one,
@@ -197,10 +197,10 @@ def _in_part(index: Index, word: str, said: str) -> str:
     part = lemma[: max(gram, len(lemma) - ENDING)]
     if len(part) < gram or index.analyzer.language == "he" or part not in said:
         return ""
-    return next((one for one in said.split() if part in one and _joins(index, one, part)), "")
+    return next((one for one in said.split() if part in one and _joins_words(index, one, part)), "")
 
 
-def _joins(index: Index, word: str, part: str) -> bool:
+def _joins_words(index: Index, word: str, part: str) -> bool:
     before = word[: word.index(part)]
     return not before or (index.words is not None and index.words.knows(before))
 

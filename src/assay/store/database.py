@@ -153,9 +153,9 @@ class DatabaseFile:
         opened as one that does not change, since SQLite would write even to read it, unless there
         is a log to read too."""
         if self._is_torn:
-            raise self._torn()
+            raise self._log_gone()
         if self._was_open and not self._path.exists():
-            raise self._gone()
+            raise self._database_gone()
         if not is_writable(self._path):
             file = self._path.resolve()
             how = "mode=ro" if _sibling_file(file, LOG).exists() else "immutable=1"
@@ -177,7 +177,7 @@ class DatabaseFile:
                 raise StoreUnavailable(f"{self._path}: the database was replaced by another file")
             if now.log != known.log:
                 self._is_torn = True
-                raise self._torn()
+                raise self._log_gone()
         except StoreUnavailable:
             connection.invalidate()
             raise
@@ -187,9 +187,9 @@ class DatabaseFile:
         try:
             found = os.stat(file)
         except OSError as error:
-            raise self._gone() from error
+            raise self._database_gone() from error
         if not found.st_size:
-            raise self._gone()
+            raise self._database_gone()
         return FileIdentity((found.st_dev, found.st_ino), _number(_sibling_file(file, LOG)))
 
     def _set_aside(self, known: FileIdentity) -> None:
@@ -200,10 +200,10 @@ class DatabaseFile:
                 with contextlib.suppress(OSError):
                     _sibling_file(file, ending).replace(_sibling_file(file, f"{ending}.former"))
 
-    def _gone(self) -> StoreUnavailable:
+    def _database_gone(self) -> StoreUnavailable:
         return StoreUnavailable(f"{self._path}: the database is gone")
 
-    def _torn(self) -> StoreUnavailable:
+    def _log_gone(self) -> StoreUnavailable:
         log = f"{self._path.name}{LOG}"
         return StoreUnavailable(f"{self._path}: {log} is gone; stop Assay and start it again")
 

@@ -295,7 +295,7 @@ class Recorder:
         pause = self._interval
         waiting = self._in_hand
         while True:
-            waiting += self._take(self._piece() - len(waiting))
+            waiting += self._take_batch(self._piece() - len(waiting))
             if not waiting and not self._unsent:
                 if self._closing.is_set():
                     return
@@ -315,14 +315,14 @@ class Recorder:
                 self._last_error = str(error)
                 self._away = True
                 if self._spill is not None and self._closing.is_set():
-                    waiting += self._take(len(self._queue))
+                    waiting += self._take_batch(len(self._queue))
                 if self._keep_in_file(waiting):
                     waiting.clear()
                     self._spills.set()
                     if self._closing.is_set():
                         return
                 if time.monotonic() > self._deadline:
-                    self._lose(len(waiting) + len(self._take(len(self._queue))))
+                    self._lose(len(waiting) + len(self._take_batch(len(self._queue))))
                     return
                 if self._closing.is_set():
                     time.sleep(0.1)
@@ -350,7 +350,7 @@ class Recorder:
         thread that shares the interpreter with them."""
         if self._spill is None:
             return False
-        taken = self._take(size)
+        taken = self._take_batch(size)
         kept = self._keep_in_file(taken)
         if not kept:
             with self._lock:
@@ -423,7 +423,7 @@ class Recorder:
             return self._batch
         return min(max(PIECE, len(self._queue) // 20), self._batch)
 
-    def _take(self, most: int) -> list[SearchLog | Feedback]:
+    def _take_batch(self, most: int) -> list[SearchLog | Feedback]:
         with self._lock:
             taken = [self._queue.popleft() for _ in range(min(most, len(self._queue)))]
             self._taken += len(taken)
@@ -435,7 +435,7 @@ class Recorder:
         store = self._connected()
         try:
             self._write_batch(store, records)
-            self._wrote(len(records))
+            self._count_written(len(records))
             records.clear()
         except StoreUnavailable:
             raise
@@ -449,7 +449,7 @@ class Recorder:
     def _write_one(self, store: Store, record: SearchLog | Feedback) -> None:
         try:
             self._write_batch(store, [record])
-            self._wrote(1)
+            self._count_written(1)
         except StoreUnavailable:
             raise
         except Exception as error:
@@ -467,7 +467,7 @@ class Recorder:
         if feedback:
             store.add_feedback(feedback)
 
-    def _wrote(self, count: int) -> None:
+    def _count_written(self, count: int) -> None:
         with self._lock:
             self._written += count
 
@@ -571,7 +571,7 @@ class Recorder:
         if self._mover is not None:
             self._mover.join(WRITING)  # what it has taken from the queue is in no file yet
         if thread.is_alive():  # it hangs: sending a search twice is harmless
-            self._keep_in_file([*self._in_hand, *self._take(len(self._queue))])
+            self._keep_in_file([*self._in_hand, *self._take_batch(len(self._queue))])
         if self._spill is not None:
             self._spill.release()
         counts = self.counts()

@@ -129,10 +129,10 @@ def chart_of(board: Board, words: Words) -> object:
     """The tracks of a set in the order of time, drawn once for the same runs."""
     tracks = tuple((track.engine, tuple(track.runs)) for track in board.tracks)
     key = ("chart", board.gold, board.measure, tracks, words.language)
-    return compute_once(key, lambda: _drawn(board, words))
+    return compute_once(key, lambda: _draw_board(board, words))
 
 
-def _drawn(board: Board, words: Words) -> object:
+def _draw_board(board: Board, words: Words) -> object:
     numbers = Numbers(words)
     runs_in_order = sorted(
         (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
@@ -438,7 +438,7 @@ class QueryList(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
 
 
-def _listed(queries: Sequence[shapes.ReportQuery], chosen: QueryList) -> list[shapes.ReportQuery]:
+def _filtered(queries: Sequence[shapes.ReportQuery], chosen: QueryList) -> list[shapes.ReportQuery]:
     """The queries that have all words asked for, in the order asked for."""
     words = chosen.q.casefold().split()
     found = [
@@ -483,7 +483,7 @@ def show_run(request: Request) -> Response:
     risk = verdict_risk(service, run, verdict)
     newest = run_page(service, gold=run.gold, engine=run.engine, limit=1).items[:1]
     chosen = query(request, QueryList)
-    listed, start = _listed(report.queries, chosen), max(chosen.offset, 0)
+    listed, start = _filtered(report.queries, chosen), max(chosen.offset, 0)
     return decided_page(
         request,
         "run.html",
@@ -663,7 +663,7 @@ def compare(request: Request) -> Response:
         stored_run(service, parameters.b).results, verdict=found.verdict
     )
     report = view(results, language=language)
-    reach = _reach(found.change.slices)
+    reach = _largest_change(found.change.slices)
     needed = (found.verdict.judge_next if found.verdict else None) or found.change.to_judge
     losses = [change for change in found.change.queries if change.change < 0]
     wins = [change for change in reversed(found.change.queries) if change.change > 0]
@@ -724,7 +724,7 @@ def _second_asked(service: Service, gold: str, risk: SingleJudgeRisk | None) -> 
     return second_judge_asked(path_of_stored_name(service, gold), risk.pairs)
 
 
-def _reach(parts: list[SliceChange]) -> float:
+def _largest_change(parts: list[SliceChange]) -> float:
     ends = [
         abs(value)
         for part in parts

@@ -283,7 +283,7 @@ def _find_unread_fields(lost: list[str], cited: Citations) -> Iterator[tuple[str
     """Fields of a record that have a shape that is not read: (code, why)."""
     if lost:
         yield "bad-field", f"not read, because it has the wrong type: {', '.join(lost)}"
-    values = [value for _, values in _items(cited) for value in _listed(values)]
+    values = [value for _, values in _items(cited) for value in _as_list(values)]
     if odd := [value for value in values if _as_text(value) is None]:
         yield "bad-field", f"{len(odd)} of its citations are no text, the first {odd[0]!r}"
 
@@ -404,14 +404,14 @@ def _metadata(opinion: Opinion, header: OwnHeader) -> dict[str, object]:
         "reported_at": header.reported_at,
         "commission_opinion": header.is_commission_opinion,
         "request": header.is_request,
-        "misread": _misread(opinion),
+        "misread": _misread_parts(opinion),
     }
     for name in opinion.citations.__struct_fields__:
         metadata[name] = _strings(getattr(opinion.citations, name))
     return {key: value for key, value in metadata.items() if value not in (None, "", [], False)}
 
 
-def _misread(opinion: Opinion) -> list[str]:
+def _misread_parts(opinion: Opinion) -> list[str]:
     """The parts of a letter that cannot be shown as they are: cut from a worse scan, so that many
     of their words are not in the text, or cut in the wrong place."""
     known = set(_WORD.findall(opinion.content.full_text.lower()))
@@ -538,7 +538,7 @@ def _cited_name(opinion: Opinion, header: OwnHeader) -> str:
         name = asked or next(iter(header.names), "")
         return name.title() if name.isupper() else name
     found = _SALUTATION.search(text[:HEAD])
-    greeted = _greeted(found, text) if found else ""
+    greeted = _greeted_surname(found, text) if found else ""
     recorded = [*asked.partition(",")[0].split()[-1:], *header.names]
     names = [greeted, *recorded]
     if header.is_request or (found and _greets_staff(text, found.start())):
@@ -552,7 +552,7 @@ def _greets_staff(text: str, dear: int) -> bool:
     return not _AGENCY.search(text[:200]) and bool(_COMMISSION_STREET.search(_address(text, dear)))
 
 
-def _greeted(found: re.Match[str], text: str) -> str:
+def _greeted_surname(found: re.Match[str], text: str) -> str:
     """The surname after "Dear Ms." or the like."""
     name = re.sub(r"\b(Ma?c)\s+(?=[A-Z])", r"\1", _one_line(found["name"]))
     if not found["last"]:
@@ -591,10 +591,10 @@ def _citations(cited: Citations) -> tuple[str, ...]:
 
 
 def _strings(values: object) -> list[str]:
-    return [text for value in _listed(values) if (text := _as_text(value))]
+    return [text for value in _as_list(values) if (text := _as_text(value))]
 
 
-def _listed(values: object) -> list[object]:
+def _as_list(values: object) -> list[object]:
     return values if isinstance(values, list) else [values]
 
 

@@ -171,7 +171,7 @@ def document(row: Row, mapping: Mapping[str, str], language: str, where: str) ->
     page = places.pop("page")
     if not texts["id"].strip():
         return Problem(code="no-id", where=where, reason=_no_id(mapping.get("id"), list(row)))
-    if reason := _wrong(cells.get("text"), page):
+    if reason := _text_problem(cells.get("text"), page):
         return Problem(code="bad-record", where=where, reason=reason)
     texts["language"] = texts["language"] or language or detect(texts["text"][:4_000])
     used = set(mapping.values()) - {mapping.get("aliases"), mapping.get("valid_from")}
@@ -200,7 +200,7 @@ def _no_id(column: str | None, columns: Sequence[str]) -> str:
     return f"no id among: {', '.join(columns[:12])}"
 
 
-def _wrong(text: object, page: str | None) -> str:
+def _text_problem(text: object, page: str | None) -> str:
     """Why these cannot be the text and the page of a document; empty where they can."""
     if isinstance(text, (dict, list)):
         return f"the text is {'an object' if isinstance(text, dict) else 'a list'}, not a string"

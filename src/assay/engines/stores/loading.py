@@ -78,8 +78,8 @@ def load_corpus(
         )
     _refuse_others(store, engine)
     vectors = index.vectors
-    counted = _counted(corpus, index.profile, tick)
-    about = _about(corpus, index, tuple(counted), vectors)
+    counted = _count_fields(corpus, index.profile, tick)
+    about = _manifest(corpus, index, tuple(counted), vectors)
     store.begin(about)
     of = len(corpus)
     documents = _documents(corpus, index.profile, counted, vectors)
@@ -112,7 +112,7 @@ def _refuse_others(store: ExternalStore, engine: str) -> None:
     )
 
 
-def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) -> LoadedCorpus:
+def _manifest(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) -> LoadedCorpus:
     sample = ""
     if vectors is not None:
         order = np.random.default_rng(0).permutation(len(vectors))[:SAMPLED_VECTORS]
@@ -129,7 +129,7 @@ def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) 
     )
 
 
-def _counted(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _FieldCounts]:
+def _count_fields(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _FieldCounts]:
     fields: dict[str, _FieldCounts] = {}
     of = len(corpus)
     for done, terms in enumerate(_terms(_views(corpus, profile), profile), start=1):

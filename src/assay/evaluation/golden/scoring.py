@@ -412,9 +412,9 @@ class _QuestionFacts:
             return ""
         if self.first is not None:
             return ""
-        return self._missed()
+        return self._miss_reason()
 
-    def _missed(self) -> str:
+    def _miss_reason(self) -> str:
         if not self.checks.expected:
             return "" if self.checks.traps else "nothing_expected"
         if self.placed is not None and self.placed_in_top:

@@ -106,7 +106,7 @@ def check_rubric(rubric: Rubric, path: Path) -> Rubric:
     """The rubric with its grades from the highest to the lowest and its thresholds filled in; one
     that no judge could apply is refused."""
     if not rubric.id.strip() or "@" in rubric.id:
-        raise _wrong(path, "id", f"the id is {rubric.id!r}", "Give it a name without @.")
+        raise _error(path, "id", f"the id is {rubric.id!r}", "Give it a name without @.")
     _check_grades(rubric, path)
     grades = tuple(sorted(rubric.grades, key=lambda grade: -grade.value))
     values = [grade.value for grade in grades]
@@ -116,10 +116,10 @@ def check_rubric(rubric: Rubric, path: Path) -> Rubric:
     for key, value in (("relevant_from", relevant), ("highly_relevant_from", high)):
         if value not in values or value == 0:
             hint = f"The scale is {on_scale}; 0 is never relevant."
-            raise _wrong(path, key, f"{value} is not a grade above 0 of this rubric", hint)
+            raise _error(path, key, f"{value} is not a grade above 0 of this rubric", hint)
     if high < relevant:
         message = f"{high} is below relevant_from, which is {relevant}"
-        raise _wrong(path, "highly_relevant_from", message, "Highly relevant is relevant too.")
+        raise _error(path, "highly_relevant_from", message, "Highly relevant is relevant too.")
     return msgspec.structs.replace(
         rubric, grades=grades, relevant_from=relevant, highly_relevant_from=high
     )
@@ -129,25 +129,25 @@ def _check_grades(rubric: Rubric, path: Path) -> None:
     count = len(rubric.grades)
     if not MIN_GRADES <= count <= MAX_GRADES:
         hint = f"A scale has {MIN_GRADES} to {MAX_GRADES} grades."
-        raise _wrong(path, "grades", f"there are {count} grades", hint)
+        raise _error(path, "grades", f"there are {count} grades", hint)
     seen: set[int] = set()
     for place, grade in enumerate(rubric.grades):
         at = f"grades[{place}]"
         if not 0 <= grade.value <= HIGHEST or grade.value in seen:
             what = "appears twice" if grade.value in seen else "cannot be"
             hint = f"Grades are different whole numbers from 0 to {HIGHEST}."
-            raise _wrong(path, f"{at}.value", f"the grade {grade.value} {what}", hint)
+            raise _error(path, f"{at}.value", f"the grade {grade.value} {what}", hint)
         seen.add(grade.value)
         for key in ("label", "definition"):
             if not getattr(grade, key).strip():
                 hint = "Judges and reports need it."
-                raise _wrong(path, f"{at}.{key}", f"grade {grade.value} has no {key}", hint)
+                raise _error(path, f"{at}.{key}", f"grade {grade.value} has no {key}", hint)
     if 0 not in seen:
         hint = "Measures take a document that nobody judged as 0."
-        raise _wrong(path, "grades", f"the lowest grade is {min(seen)}, expected 0", hint)
+        raise _error(path, "grades", f"the lowest grade is {min(seen)}, expected 0", hint)
 
 
-def _wrong(path: Path, key: str, message: str, hint: str) -> InputError:
+def _error(path: Path, key: str, message: str, hint: str) -> InputError:
     return InputError(message, where=f"{path}: {key}", hint=hint)
 
 
@@ -400,7 +400,7 @@ def _page_lines(rubric: Rubric) -> Iterator[str]:
     for case in rubric.edge_cases:
         yield from ("", f"### {case.title}", "", case.rule)
         yield from _bullet_lines(case.examples)
-    checks, usual = list(_checks(rubric)), _usual(rubric)
+    checks, usual = list(_checks(rubric)), _usual_sentence(rubric)
     if checks or usual:
         yield from ("", "## Before you hand in a query")
     if checks:
@@ -431,7 +431,7 @@ def _checks(rubric: Rubric) -> Iterator[str]:
         yield "A rationale on every judgment."
 
 
-def _usual(rubric: Rubric) -> str:
+def _usual_sentence(rubric: Rubric) -> str:
     """A sentence on what the rubric expects of a query."""
     expected, high, low = rubric.expected_per_query, rubric.highly_relevant_from, rubric.values[-1]
     lower = [value for value in rubric.values if rubric.relevant_from <= value < high]

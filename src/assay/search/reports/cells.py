@@ -138,7 +138,7 @@ def sentence(document: Document, cell: Cell) -> str:
     where = (
         *(source if any(source) else (place.doc_id if place else "",)),
         f"{sign} {page}" if page is not None else "",
-        _whose(document.fields.get("entity", ""), f"{label} {cell.column} {cell.table}"),
+        _entity_name(document.fields.get("entity", ""), f"{label} {cell.column} {cell.table}"),
         cell.table,
     )
     told = ", ".join(str(part) for part in where if part)
@@ -147,7 +147,7 @@ def sentence(document: Document, cell: Cell) -> str:
     return f"{head}: {text}{unit}, {told}"
 
 
-def _whose(entity: str, said: str) -> str:
+def _entity_name(entity: str, said: str) -> str:
     """The board, company or group that a table is about, where nothing else says it."""
     name = entity.lstrip("0123456789 ")
     return "" if name.lower() in said.lower() else name

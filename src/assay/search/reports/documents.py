@@ -78,7 +78,7 @@ def reported(document: Document) -> Reported:
     heading = fields.get("section_title", "")
     label, body, subject = "", "", ""
     if kind == ROW:
-        subject = _named(fields)
+        subject = _table_name(fields)
         label = _label(fields)
         figures = _figures(document)
         words = [str(figure["text"]) for figure in figures if figure.get("value") is None]
@@ -86,7 +86,7 @@ def reported(document: Document) -> Reported:
         context = [
             heading,
             _subject(fields),
-            *_said(fields, "statement", "stub", "parent", "entity"),
+            *_filled_fields(fields, "statement", "stub", "parent", "entity"),
             *columns,
             *words,
         ]
@@ -185,11 +185,11 @@ def _subject(fields: dict[str, str]) -> str:
     above it names, twice: it is about that, and those further down are about parts of it."""
     if not _GENERIC.match(fields.get("statement", "")):
         return ""
-    name = _named(fields)
+    name = _table_name(fields)
     return f"{name} {name}"
 
 
-def _named(fields: dict[str, str]) -> str:
+def _table_name(fields: dict[str, str]) -> str:
     """What a table is called, or where that says its kind alone, the heading above it."""
     names = fields.get("statement", ""), *reversed(fields.get("section_title", "").split(" / "))
     return next((name for name in names if name and not _GENERIC.match(name)), "")
@@ -206,7 +206,7 @@ def _kind(document: Document) -> str:
     return kind if kind in (ROW, TABLE) else PROSE
 
 
-def _said(fields: dict[str, str], *names: str) -> list[str]:
+def _filled_fields(fields: dict[str, str], *names: str) -> list[str]:
     return [fields[name] for name in names if fields.get(name)]
 
 
@@ -219,7 +219,7 @@ def _marks(document: Document, kind: str) -> Marks:
     metadata = document.metadata
     fields = document.fields
     place = document.locator
-    headings = " ".join(_said(fields, "section_title", "statement", "parent", "label"))
+    headings = " ".join(_filled_fields(fields, "section_title", "statement", "parent", "label"))
     columned = [str(figure["column"]) for figure in _figures(document)]
     if kind == TABLE:
         cells = metadata["table"]

@@ -100,7 +100,7 @@ def report_signals(index: Index, text: str, lookup: Lookup | None = None) -> Sig
         on_prose = index.marked.kinds == PROSE
         near = np.maximum(signals["dense"], 0.0)
         signals["dense_prose"], signals["dense_rows"] = near * on_prose, near * ~on_prose
-    signals |= _other(index, asked)
+    signals |= _missing_parts(index, asked)
     way = "text" if asked.asks == "text" else "figure"
     fused = np.maximum(0.0, ranked(signals, weights_of(f"reports-{way}")))
     signals["town"] = np.full(size, _town(index, asked, here))
@@ -283,11 +283,11 @@ class ReadQuestion:
         first, last = (name.split("-") for name in owner.split())
         words = [word.lower().split("-") for word in _HYPHENED.findall(passage)]
         return any(
-            self._are(before, first) and self._are(after[-1:], last[-1:])
+            self._same_words(before, first) and self._same_words(after[-1:], last[-1:])
             for before, after in pairwise(words)
         )
 
-    def _are(self, told: Sequence[str], asked: Sequence[str]) -> bool:
+    def _same_words(self, told: Sequence[str], asked: Sequence[str]) -> bool:
         if len(told) != len(asked):
             return False
         pairs = zip(told, asked, strict=True)
@@ -332,7 +332,7 @@ def best_sentences(index: Index, read: ReadQuestion, document: Document) -> tupl
 # ── what is not a word ────────────────────────────────────────────────────────────────────────────
 
 
-def _other(index: Index, asked: Question) -> Signals:
+def _missing_parts(index: Index, asked: Question) -> Signals:
     """What a document lacks that is asked for: a year, of prose one that is near the report's; the
     group's figures or a budget of that year (`holds` it); the accounts, and columns of a kind; or
     it is of the start of a year. A table holds the answer in one of its rows."""
@@ -401,15 +401,15 @@ def of_towns(index: Index, asked: Question, fields: Iterable[str]) -> Array:
     names them in these fields."""
     every = np.ones(len(index), bool)
     for place in asked.places:
-        every &= _naming(index, (place,), fields)
+        every &= _documents_naming(index, (place,), fields)
     if not asked.towns:
         return every
     reports = np.isin(index.marked.town_of, [town for town in asked.towns])
     if reports.any():
         return every & reports
     if asked.asks == "text":
-        return _naming(index, asked.towns, fields)
-    return _naming(index, asked.towns, ("label",)) & ~_other_companies(index, asked)
+        return _documents_naming(index, asked.towns, fields)
+    return _documents_naming(index, asked.towns, ("label",)) & ~_other_companies(index, asked)
 
 
 def _other_companies(index: Index, asked: Question) -> Array:
@@ -427,7 +427,7 @@ def _other_companies(index: Index, asked: Question) -> Array:
     return np.asarray(companies & ~said)
 
 
-def _naming(index: Index, towns: Sequence[str], fields: Iterable[str]) -> Array:
+def _documents_naming(index: Index, towns: Sequence[str], fields: Iterable[str]) -> Array:
     """The documents that name one of these towns in one of these fields."""
     named = np.zeros(len(index), bool)
     assert index.words is not None

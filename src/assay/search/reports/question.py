@@ -132,7 +132,7 @@ class Question:
 
 def question_of(index: Index, text: str) -> Question:
     former = former_in(text)
-    by_form = _asks(index, text)
+    by_form = _kind_asked(index, text)
     is_text = by_form == "text"
     towns = (
         *towns_in(text, index.marked.towns),
@@ -222,10 +222,10 @@ def _parts(index: Index, words: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _stands_here(index: Index, word: str) -> bool:
-    return max(_alike(index, word)[1], default=0.0) >= 1.0
+    return max(_similar_words(index, word)[1], default=0.0) >= 1.0
 
 
-def _asks(index: Index, text: str) -> str:
+def _kind_asked(index: Index, text: str) -> str:
     """By how it is put. Keywords that name a row of accounts ask for its figure."""
     if FIGURE.search(text):
         return "figure"
@@ -270,18 +270,18 @@ def towns_missing(index: Index, text: str) -> tuple[str, ...]:
 def similar_words(index: Index, word: str, meant: Sequence[str] = ()) -> Similar:
     """The index words that a word of the question stands for; forms of the terms that it may mean
     count less."""
-    numbers, shares = _alike(index, word)
+    numbers, shares = _similar_words(index, word)
     if not meant:
         return numbers, shares
     best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
     for term in meant:
-        of_term, alike = _alike(index, term)
+        of_term, alike = _similar_words(index, term)
         for number in of_term[alike >= 1.0].tolist():
             best[number] = max(best.get(number, 0.0), LAY)
     return np.array(list(best), np.int64), np.array(list(best.values()))
 
 
-def _alike(index: Index, word: str) -> Similar:
+def _similar_words(index: Index, word: str) -> Similar:
     assert index.words is not None
     if index.profile.language != "fi":
         return index.words.similar(word)
@@ -302,7 +302,7 @@ def readings(
     long it is; light verbs count less."""
     shares = {word: SAYS_LITTLE if word in light else 1.0 for word in words}
     yield shares
-    for said, row in islice(_meant(words), MAX_READINGS):
+    for said, row in islice(_row_terms(words), MAX_READINGS):
         rest = [word for word in words if not any(is_form(base, word) for base in said)]
         in_place = dict.fromkeys(row, min(1.0, len(said) / len(row)))
         yield in_place | {word: shares[word] for word in rest}
@@ -311,7 +311,7 @@ def readings(
         yield {part: 1 / len(pair) for pair in parts.values() for part in pair} | whole
 
 
-def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _row_terms(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Those whose words are all in the question, the longest first."""
     found = []
     for said, row in _terms("rows"):

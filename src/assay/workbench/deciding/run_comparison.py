@@ -304,7 +304,7 @@ def lead_between(service: Service, first: str, second: str, names: tuple[str, st
     """The first sentence of the comparison of two runs, without the rest of its page."""
 
     def lead() -> Lead:
-        head = _compared((stored_run(service, first), stored_run(service, second)))[1]
+        head = _compare_runs((stored_run(service, first), stored_run(service, second)))[1]
         return lead_by(names, head)
 
     return compute_once(("lead", service.store.address, first, second, names), lead)
@@ -319,7 +319,7 @@ def _known_change(address: str, runs: tuple[StoredRun, StoredRun]) -> Change:
 
 def _change(runs: tuple[StoredRun, StoredRun]) -> Change:
     before, after = with_same_judgments([run.results for run in runs])[0]
-    comparison, head = _compared(runs)
+    comparison, head = _compare_runs(runs)
     pairs = list(_pairs(before, after, head.key))
     if _scored(before, head.key) == _scored(after, head.key):
         # both leave out the same queries, which the page counts; only a difference is a warning
@@ -339,7 +339,7 @@ def _change(runs: tuple[StoredRun, StoredRun]) -> Change:
     )
 
 
-def _compared(runs: tuple[StoredRun, StoredRun]) -> tuple[Comparison, Difference]:
+def _compare_runs(runs: tuple[StoredRun, StoredRun]) -> tuple[Comparison, Difference]:
     found = compare([run.results for run in runs], names_of(runs), force=True)
     return found, _head(found)
 

@@ -431,7 +431,7 @@ def packet_page(packet: Packet, language: str = "en") -> str:
         .render(
             packet=packet,
             rubric=translated(packet.rubric, language),
-            usual=_usual(packet.rubric, language),
+            usual=_usual_lines(packet.rubric, language),
             t=page_table("packet", language),
             lang=language,
             dir=words.direction,
@@ -526,7 +526,7 @@ def _level(rubric: Rubric, grade: int) -> str:
     return "some" if grade >= rubric.relevant_from else "none"
 
 
-def _usual(rubric: Rubric, language: str) -> str:
+def _usual_lines(rubric: Rubric, language: str) -> str:
     """What the rubric expects of a query, in words."""
     expected, words = rubric.expected_per_query, page_table("packet", language)
     rows = (

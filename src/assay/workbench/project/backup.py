@@ -205,7 +205,7 @@ def make_backup(
             copied = _add_sets(writer, sets, folder, address, scratch / "store")
             for file in _named_files(path, settings):
                 writer.add(_name_of(file, folder), file)
-            for file in _below(scratch / "store"):
+            for file in _files_below(scratch / "store"):
                 writer.add(f"store/{file.name}", file)
             _add_workspace(writer, indexes)
             known = (name for name, file in sets.items() if file.exists() or formats.is_irds(file))
@@ -262,7 +262,7 @@ def _add_set(writer: _Writer, gold: Path, folder: Path) -> None:
     beside = sorted(near.glob(f"{glob.escape(gold.stem)}.*"))
     rubrics = sorted([*near.glob("*.toml"), *near.glob("rubrics/*.toml")])
     rubrics = [file for file in rubrics if file.name not in {CONFIG_NAME, *FOREIGN}]
-    for file in (*_below(gold), *beside, near / "baseline.json", *rubrics):
+    for file in (*_files_below(gold), *beside, near / "baseline.json", *rubrics):
         if file.is_file():
             writer.add(_name_of(file.resolve(), folder), file.resolve())
 
@@ -276,7 +276,7 @@ def _named_files(config: Path, settings: Config | None) -> list[Path]:
         chosen += [Path(gold.baseline) for gold in settings.gold.values() if gold.baseline]
         for engine in _engines(settings.engines):
             chosen += [Path(path) for path in (engine.run, engine.corpus) if path]
-    return [file.resolve() for path in chosen for file in _below(path)]
+    return [file.resolve() for path in chosen for file in _files_below(path)]
 
 
 def _engines(engines: Mapping[str, EngineConfig]) -> Iterator[EngineConfig]:
@@ -308,13 +308,13 @@ def _add_workspace(writer: _Writer, indexes: bool) -> None:
     home = workspace().absolute()
     database = Path(default_store()).absolute()
     skipped = {database.with_name(f"{database.name}{ending}") for ending in ("", "-wal", "-shm")}
-    for file in _below(home):
+    for file in _files_below(home):
         inside = file.relative_to(home)
         if file not in skipped and (indexes or inside.parts[0] != "indexes"):
             writer.add(f"workspace/{inside.as_posix()}", file)
 
 
-def _below(path: Path) -> Iterator[Path]:
+def _files_below(path: Path) -> Iterator[Path]:
     """A file; or the files in a folder and in the folders that it links to, none of them hidden.
     Each folder is listed when it is its turn: others may be working there."""
     if path.is_file():
@@ -362,10 +362,10 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> RestoreSu
                 if os.path.lexists(target):
                     raise _occupied(target)
             for name, target in targets.items():
-                _put(scratch / name, target, undo)
+                _put_in_place(scratch / name, target, undo)
             # The store comes last: a folder that has it has everything.
             if database is not None:
-                _put(scratch / "store" / DATABASE, database, undo)
+                _put_in_place(scratch / "store" / DATABASE, database, undo)
             elif whole.store is not None:
                 address = load_store_copy(scratch / "store", whole.store, address)
             undo.pop_all()  # all is in place
@@ -479,7 +479,7 @@ def _remove(path: Path) -> None:
         path.rmdir() if path.is_dir() else path.unlink()
 
 
-def _put(source: Path, target: Path, undo: contextlib.ExitStack) -> None:
+def _put_in_place(source: Path, target: Path, undo: contextlib.ExitStack) -> None:
     """Put a verified file in place, to be removed again on failure."""
     _undo_folders(target.parent, undo)
     _rename_into_place(source, target)

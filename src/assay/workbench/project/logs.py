@@ -293,11 +293,11 @@ class _CitationFinder:
         found = [one for one in every if one.targets]
         taken = bytearray(len(text))
         for one in found:
-            _take(taken, one.citation)
+            _mark_taken(taken, one.citation)
         for one in sorted(every, key=lambda one: (one.citation.start, -one.citation.end)):
             if one.targets or taken.find(1, one.citation.start, one.citation.end) >= 0:
                 continue
-            _take(taken, one.citation)  # told once, also where several corpora read it
+            _mark_taken(taken, one.citation)  # told once, also where several corpora read it
             self.unresolved.append(
                 Unresolved(
                     decision=decision,
@@ -309,7 +309,7 @@ class _CitationFinder:
         return [target for one in found for target in one.targets]
 
 
-def _take(taken: bytearray, citation: Citation) -> None:
+def _mark_taken(taken: bytearray, citation: Citation) -> None:
     taken[citation.start : citation.end] = b"\1" * (citation.end - citation.start)
 
 

@@ -162,7 +162,7 @@ def _document_step(answers: StartAnswers) -> StartStep:
 def _question_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
     has_set, has_list, name = SET.exists(), QUERIES.exists(), answers.corpus
     tries, tried = _can_try(answers), _marker()
-    is_tried = tried.exists() and tried.read_text() == _tried(tries, fingerprint)
+    is_tried = tried.exists() and tried.read_text() == _tried_marker(tries, fingerprint)
     found = [
         StartStep(
             key="queries",
@@ -199,7 +199,7 @@ def _marker() -> Path:
     return workspace() / "start-tried"
 
 
-def _tried(engines: Sequence[str], fingerprint: str) -> str:
+def _tried_marker(engines: Sequence[str], fingerprint: str) -> str:
     """What the marker says of the engines that answered, and of the documents they were asked."""
     return "\n".join((fingerprint, *engines))
 
@@ -346,7 +346,7 @@ def _deciding_steps(answers: StartAnswers, fingerprint: str) -> list[StartStep]:
         StartStep(
             key="compare",
             note="one_engine" if len(results) == 1 else "",
-            commands=(*scoring, *_comparing(results)),
+            commands=(*scoring, *_comparison_commands(results)),
             is_done=is_scored,
             is_stale=any(path.exists() for path in paths) and not is_scored,
         ),
@@ -370,7 +370,7 @@ def _is_of_now(results: Path, fingerprint: str) -> bool:
     )
 
 
-def _comparing(results: list[str]) -> tuple[tuple[str, ...], ...]:
+def _comparison_commands(results: list[str]) -> tuple[tuple[str, ...], ...]:
     """Print the comparison, and write it as a page to send."""
     if len(results) < 2:
         return ()
@@ -442,7 +442,7 @@ def run_commands(step: StartStep, output: int | None = None) -> bool:
             return False
     if step.key == "try":
         answers = known_answers()
-        write_atomic(_marker(), _tried(_can_try(answers), _fingerprint(answers)))
+        write_atomic(_marker(), _tried_marker(_can_try(answers), _fingerprint(answers)))
     elif step.key == "pool":
         answers = known_answers()
         keep_answers(replace(answers, pooled=answers.pairs))

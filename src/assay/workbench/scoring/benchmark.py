@@ -102,10 +102,10 @@ def run_benchmark(
 def _scores(card: BenchmarkCard, results: GradedResults) -> Iterator[BenchmarkScore]:
     for line in results.receipt.measures:
         bounds = results.intervals.overall.get(line.key, (None, None))
-        yield _beside(card, line.measure, results.overall[line.key], *bounds)
+        yield _published_beside(card, line.measure, results.overall[line.key], *bounds)
 
 
-def _beside(
+def _published_beside(
     card: BenchmarkCard, measure: str, value: float | None, low: float | None, high: float | None
 ) -> BenchmarkScore:
     others = [each for each in card.published if each.measure == measure]
@@ -136,7 +136,7 @@ def _own_scores(
                 values.setdefault(name, []).append(value)
     for name, each in values.items():
         (interval,) = mean_intervals(np.array(each)[:, None])
-        yield _beside(card, name, float(np.mean(each)), interval.low, interval.high)
+        yield _published_beside(card, name, float(np.mean(each)), interval.low, interval.high)
 
 
 def _indexed(name: str, corpus: Path, say: Say) -> str:

@@ -414,7 +414,7 @@ def _estimate_measure(
         by_people = people.grades.get(query.id, {})
         if people.reasons[row].startswith(FAILED):
             continue
-        if not by_machine or not _covers(by_machine, hits, measure):
+        if not by_machine or not _all_graded(by_machine, hits, measure):
             left_out += 1
         elif _in_full(by_people, hits, measure, seen.get(query.id, set())):
             judged.append(row)
@@ -444,7 +444,7 @@ def _estimate_measure(
     return _EstimatedMeasure(figure, judged, others, chance_of_shift(there, elsewhere))
 
 
-def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) -> bool:
+def _all_graded(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) -> bool:
     """Whether every hit that the measure looks at is graded."""
     for doc_id in hits[: measure.cutoff]:
         grade = grades.get(doc_id)
@@ -458,7 +458,7 @@ def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) ->
 def _in_full(
     grades: Mapping[str, int], hits: Sequence[str], measure: Measure, judged_ids: set[str]
 ) -> bool:
-    if not grades or not _covers(grades, hits, measure):
+    if not grades or not _all_graded(grades, hits, measure):
         return False
     return measure.name in WITHOUT_IDEAL or judged_ids <= grades.keys()
 

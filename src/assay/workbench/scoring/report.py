@@ -48,7 +48,7 @@ def report_file(
         report = view(results, language=language)
     else:
         _refuse_comparison(results, output)
-        report = _compared(results_file, against, results, language=language, force=force)
+        report = _comparison_view(results_file, against, results, language=language, force=force)
     write_atomic(output, render(report, output.suffix))
 
 
@@ -61,7 +61,7 @@ def _refuse_comparison(results: Results, output: Path) -> None:
         )
 
 
-def _compared(
+def _comparison_view(
     results_file: Path, against: Path, results: Results, *, language: str, force: bool
 ) -> ReportView:
     """Loaded here alone: a report without a comparison needs no statistics."""

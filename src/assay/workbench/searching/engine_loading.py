@@ -71,14 +71,14 @@ def index_into(
     there = run_engine(ExternalRankingEngine(engine, store), gold.queries, top_k=TOP)
     return IndexedInto(
         loaded=loaded,
-        beside=_beside(own, there, gold, dataset),
-        same_in_ten=_same(own, there, gold),
+        beside=_measures_beside(own, there, gold, dataset),
+        same_in_ten=_shared_hits(own, there, gold),
         own_millis=_millis(own),
         there_millis=_millis(there),
     )
 
 
-def _beside(
+def _measures_beside(
     own_run: Run, their_run: Run, gold: GoldSet, dataset: Path
 ) -> tuple[MeasureBeside, ...]:
     measures = measures_of_set(gold, dataset)
@@ -89,7 +89,7 @@ def _beside(
     )
 
 
-def _same(own_run: Run, their_run: Run, gold: GoldSet) -> float | None:
+def _shared_hits(own_run: Run, their_run: Run, gold: GoldSet) -> float | None:
     """The mean share of the first ten hits that both have."""
     shares = []
     for query in gold.query_ids:

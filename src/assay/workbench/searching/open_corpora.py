@@ -157,7 +157,7 @@ def _imported(name: str, home: Path | None, fingerprint: str) -> Reader:
         found = [hit.doc_id for hit in engine.search(words, MOST_FOUND)]
         return list(dict.fromkeys([*([words.strip()] if words.strip() in corpus else []), *found]))
 
-    return Reader(corpus=name, get=get, changed=_changed(get), search=search)
+    return Reader(corpus=name, get=get, changed=_changed_documents(get), search=search)
 
 
 @lru_cache(maxsize=8)
@@ -167,12 +167,12 @@ def _reader_of_file(path: Path, stamp: Stamp) -> Reader:
     return Reader(
         corpus=str(path),
         get=every.get,
-        changed=_changed(every.get),
+        changed=_changed_documents(every.get),
         search=lambda words: _with_words(known, words),
     )
 
 
-def _changed(
+def _changed_documents(
     get: Callable[[str], Document | None],
 ) -> Callable[[str, str], tuple[str, ...]]:
     @lru_cache(maxsize=100_000)

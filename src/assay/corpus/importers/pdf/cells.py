@@ -134,7 +134,7 @@ def _row_of_cells(row: list[TextCell], bounds: list[Bound]) -> TableRow:
 def _column_of(cell: TextCell, bounds: list[Bound]) -> int:
     """A number by its right edge, a text by its middle."""
     if cell.is_number:
-        far = [min(abs(bound[1] - cell.box.x1), _outside(cell, bound)) for bound in bounds]
+        far = [min(abs(bound[1] - cell.box.x1), _overhang(cell, bound)) for bound in bounds]
         return far.index(min(far))
     middle = cell.box.centre
     for column, (left, right) in enumerate(bounds):
@@ -146,7 +146,7 @@ def _column_of(cell: TextCell, bounds: list[Bound]) -> int:
     return far.index(min(far))
 
 
-def _outside(cell: TextCell, bound: Bound) -> float:
+def _overhang(cell: TextCell, bound: Bound) -> float:
     """0 when the cell lies within the column."""
     return max(0.0, bound[0] - cell.box.x0) + max(0.0, cell.box.x1 - bound[1])
 

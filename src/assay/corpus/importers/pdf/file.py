@@ -235,7 +235,7 @@ def _iter_words(textpage: Any, raw: Any, bounds: Box) -> Iterator[tuple[int, Wor
     x0 = y0 = x1 = y1 = 0.0
     for index, text in enumerate(_iter_letters(textpage, raw)):
         place = places.at(index, turns) if text and begun else None
-        if begun and (place is None or _jumps((x0, y0, x1, y1), place)):
+        if begun and (place is None or _begins_word((x0, y0, x1, y1), place)):
             yield turns, places.word("".join(begun), first, Box(x0, y0, x1, y1))
             begun = []
         if not text:
@@ -285,7 +285,7 @@ class _LetterBoxes:
     def at(self, index: int, turns: int) -> Edges:
         """The edges of a letter on the page turned that way."""
         if turns:
-            return self._turned(index, self._frames[turns])
+            return self._turned_edges(index, self._frames[turns])
         place, bounds = self._place, self._bounds
         self._raw.FPDFText_GetLooseCharBox(self._handle, index, place)
         return (
@@ -299,7 +299,7 @@ class _LetterBoxes:
         weight = float(self._raw.FPDFText_GetFontWeight(self._handle, first))
         return Word(text, box, box.height, weight > BOLD)
 
-    def _turned(self, index: int, frame: Frame) -> Edges:
+    def _turned_edges(self, index: int, frame: Frame) -> Edges:
         """PDFium's even boxes are for upright letters; here the baseline and the size make one."""
         raw, handle, matrix = self._raw, self._handle, self._matrix
         raw.FPDFText_GetMatrix(handle, index, matrix)
@@ -319,7 +319,7 @@ def _turns(across: float, up: float) -> int:
     return 1 if up > 0 else 3
 
 
-def _jumps(word: Edges, letter: Edges) -> bool:
+def _begins_word(word: Edges, letter: Edges) -> bool:
     """Whether a letter begins a new word without a space: it is set aside, or on another line."""
     height = word[3] - word[1]
     to_the_right = letter[0] - word[2] > 0.5 * height

@@ -221,10 +221,10 @@ def _stretches_along(
         number = max(bisect_right(places, place + 0.01) - 1, 0)
         if abs(places[number] - place) <= near + 0.01:
             stretches[number].append(stretch)
-    return [_united(found) for found in stretches]
+    return [_merge_overlapping(found) for found in stretches]
 
 
-def _united(stretches: list[Interval]) -> list[Interval]:
+def _merge_overlapping(stretches: list[Interval]) -> list[Interval]:
     united: list[Interval] = []
     for start, end in sorted(stretches):
         if united and start <= united[-1][1] + NEAR:

@@ -72,7 +72,7 @@ def find_tables(page: PdfPage) -> Tables:
     _add_ruled_tables(_without_tables(page, tables), (*page.rulings, *page.edges), tables)
     rest = _without_tables(page, tables)
     tables.sort(key=lambda table: (round(table.box.y0), table.box.x0))
-    return Tables(tuple(_titled(tables, rest.lines)), rest.lines, rest.sideways)
+    return Tables(tuple(_add_titles(tables, rest.lines)), rest.lines, rest.sideways)
 
 
 def _add_ruled_tables(page: PdfPage, rulings: Sequence[Box], tables: list[PdfTable]) -> list[Box]:
@@ -109,10 +109,10 @@ def _without_tables(page: PdfPage, tables: Iterable[PdfTable]) -> PdfPage:
     """The page without the words of these tables."""
     taken = {word for table in tables for word in table.words}
     sideways = tuple(word for word in page.sideways if word not in taken)
-    return replace(page, lines=_without(page.lines, taken), sideways=sideways)
+    return replace(page, lines=_without_words(page.lines, taken), sideways=sideways)
 
 
-def _without(lines: Iterable[TextLine], taken: set[Word]) -> tuple[TextLine, ...]:
+def _without_words(lines: Iterable[TextLine], taken: set[Word]) -> tuple[TextLine, ...]:
     kept = []
     for line in lines:
         words = tuple(word for word in line.words if word not in taken)
@@ -185,7 +185,7 @@ def _second_label(row: list[TextCell]) -> float | None:
     return None
 
 
-def _titled(tables: Sequence[PdfTable], lines: Sequence[TextLine]) -> Iterator[PdfTable]:
+def _add_titles(tables: Sequence[PdfTable], lines: Sequence[TextLine]) -> Iterator[PdfTable]:
     """Tables with the line right above them as title, where they have none of their own."""
     for table in tables:
         title = table.title or _title_above(table, tables, lines)
