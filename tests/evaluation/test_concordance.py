@@ -4,6 +4,8 @@ cover."""
 from __future__ import annotations
 
 import math
+import random
+from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
 
@@ -15,6 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
+from assay.evaluation.concordance import MOST_ROWS, resampling_rows
 from assay.judging.agreement import AgreementFigures, GradeScale, compare_votes, figures_of
 
 Grades = Sequence[int | None]
@@ -42,7 +45,7 @@ def figures(*judges: Grades, top: int = 2, queries: int = 1) -> AgreementFigures
         for item, grade in enumerate(grades)
     ]
     scale = GradeScale(lowest=0, highest=top, relevant_from=1)
-    return figures_of(compare_votes(votes, scale, lambda one, other: True))
+    return figures_of(compare_votes(votes, scale))
 
 
 def textbook_alpha(judges: Sequence[Grades]) -> float:
@@ -170,3 +173,17 @@ def test_intervals_cover() -> None:
 def test_the_same_votes_give_the_same_interval() -> None:
     judges = ((0, 1, 2, 2, 1, 0, 1, 2), (0, 1, 2, 1, 1, 0, 2, 2))
     assert figures(*judges, queries=6) == figures(*judges, queries=6)
+
+
+def test_many_pairs_are_resampled_in_a_bounded_number_of_rows() -> None:
+    """The interval of a share of 12,000 pairs is still the one of the normal distribution."""
+    count, row = resampling_rows(range(12_000))
+    assert (count, len(row), len(set(row.tolist()))) == (MOST_ROWS, 12_000, MOST_ROWS)
+    assert max(Counter(row.tolist()).values()) == 3
+    dice = random.Random(4)
+    other = [dice.random() < 0.7 for _ in range(12_000)]
+    found = figures([1] * 12_000, [int(same) for same in other], top=1).exact
+    assert found.value is not None
+    assert found.interval is not None
+    half = 1.96 * math.sqrt(found.value * (1 - found.value) / 12_000)
+    assert found.interval == pytest.approx((found.value - half, found.value + half), abs=half / 8)

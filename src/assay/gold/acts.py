@@ -171,7 +171,7 @@ class VoteReader:
             kind=_kind(act.kind),
             at=act.at,
             rationale=act.rationale,
-            rubric=act.rubric,
+            rubric=sys.intern(act.rubric),
             document=act.document,
             seconds=act.seconds,
             supersedes=" ".join(act.supersedes),

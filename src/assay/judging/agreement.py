@@ -7,10 +7,12 @@ are a group of their own. Each judge's current vote is compared; an unsure vote 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,6 +29,7 @@ from assay.evaluation.concordance import (
     Floats,
     Statistic,
     bootstrap_estimates,
+    resampling_rows,
 )
 from assay.evaluation.statistics import SEED
 from assay.gold.votes import EDITED, RULING, SPOT_CHECK, VoteBook, book_of, by_pair
@@ -179,7 +182,6 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 # ── two votes on one pair at a time ───────────────────────────────────────────────────────────────
 
-T = TypeVar("T")
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 ONE_GRADE = "undefined: one grade only"
@@ -205,13 +207,15 @@ class GradeScale:
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
     """Pairs of votes on the same document, as columns: the query, the pair of query and document,
-    the two judges, and the grade of each as a place on the scale."""
+    the two judges, the grade of each as a place on the scale, and how many of the two are
+    machines."""
 
     query: Integers
     unit: Integers
     between: Integers
     first: Integers
     second: Integers
+    machines: Integers
     query_ids: tuple[str, ...]  # what `query` counts
     judges: tuple[tuple[str, str], ...]  # what `between` counts
     scale: GradeScale
@@ -228,6 +232,9 @@ class Comparisons:
         places = [place for place, name in enumerate(self.query_ids) if name in query_ids]
         return self._masked(np.isin(self.query, places))
 
+    def of_kind(self, kind: Kind) -> Comparisons:
+        return self if kind == "all" else self._masked(self.machines == MACHINES[kind])
+
     def _masked(self, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Comparisons:
         return replace(
             self,
@@ -236,56 +243,44 @@ class Comparisons:
             between=self.between[mask],
             first=self.first[mask],
             second=self.second[mask],
+            machines=self.machines[mask],
         )
 
 
-def compare_votes(
-    votes: Iterable[Vote], scale: GradeScale, is_compared: Callable[[Vote, Vote], bool]
-) -> Comparisons:
-    """Every two grades on one pair whose judges are to be compared."""
+def compare_votes(votes: Iterable[Vote], scale: GradeScale) -> Comparisons:
+    """Every two grades that different judges gave on one pair."""
     graded = by_pair(vote for vote in votes if vote.grade is not None)
-    met = [
-        (pair, *two)
-        for pair, votes_on_pair in sorted(graded.items())
-        for two in combinations(sorted(votes_on_pair, key=lambda vote: vote.judge), 2)
-        if is_compared(*two)
-    ]
-    query = _numbered(pair[0] for pair, _, _ in met)
-    unit = _numbered(pair for pair, _, _ in met)
-    judges = _numbered(sorted((one.judge, other.judge) for _, one, other in met))
-    rows = [
-        (
-            query[pair[0]],
-            unit[pair],
-            judges[one.judge, other.judge],
-            (one.grade or 0) - scale.lowest,
-            (other.grade or 0) - scale.lowest,
-        )
-        for pair, one, other in met
-    ]
-    columns = np.array(rows, np.int64).reshape(-1, 5).T
+    queries, judges, rows = dict[str, int](), dict[tuple[str, str], int](), array("q")
+    for unit, pair in enumerate(sorted(graded)):
+        for one, other in combinations(sorted(graded[pair], key=attrgetter("judge")), 2):
+            if one.judge != other.judge:
+                query = queries.setdefault(pair[0], len(queries))
+                between = judges.setdefault((one.judge, other.judge), len(judges))
+                grades = [(vote.grade or 0) - scale.lowest for vote in (one, other)]
+                machines = (one.kind == "machine") + (other.kind == "machine")
+                rows.extend((query, unit, between, *grades, machines))
+    columns = np.frombuffer(rows, np.int64).reshape(-1, 6).T if rows else np.zeros((6, 0), np.int64)
+    names = sorted(judges)
+    place = np.array([names.index(two) for two in judges], np.int64)
     return Comparisons(
         query=columns[0],
         unit=columns[1],
-        between=columns[2],
+        between=place[columns[2]],
         first=columns[3],
         second=columns[4],
-        query_ids=tuple(query),
-        judges=tuple(judges),
+        machines=columns[5],
+        query_ids=tuple(queries),
+        judges=tuple(names),
         scale=scale,
     )
-
-
-def _numbered(names: Iterable[T]) -> dict[T, int]:
-    return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
 def _weights(comparisons: Comparisons) -> Floats:
     """The weights of pairs of votes for alpha: each vote counts once, shared among its comparisons.
     If all judges of a pair are compared, this is Krippendorff's 1 / (votes - 1)."""
-    number = _numbered(sorted({name for two in comparisons.judges for name in two}))
-    ends = np.array([[number[name] for name in two] for two in comparisons.judges], np.int64)
-    votes = comparisons.unit[:, None] * len(number) + ends[comparisons.between]
+    names = sorted({name for two in comparisons.judges for name in two})
+    ends = np.array([[names.index(name) for name in two] for two in comparisons.judges], np.int64)
+    votes = comparisons.unit[:, None] * len(names) + ends[comparisons.between]
     _, inverse, times = np.unique(votes, return_inverse=True, return_counts=True)
     return np.asarray((1 / times[inverse.reshape(-1, 2)]).mean(axis=1))
 
@@ -342,22 +337,22 @@ def _resampling_rows(comparisons: Comparisons, judges: Integers, size: int) -> F
     """One row per query, or per pair if queries are few: the table of every two judges, the
     coincidences of alpha, and how many pairs are far apart."""
     resampled = comparisons.query if len(comparisons.queries) >= MIN_CLUSTERS else comparisons.unit
-    rows, row = np.unique(resampled, return_inverse=True)
-    if not len(rows):
+    rows, row = resampling_rows(resampled)
+    if not rows:
         return np.zeros((1, (max(len(judges), 1) + 1) * size * size + 2))
     place = np.searchsorted(judges, comparisons.between)
-    tables = np.zeros((len(rows), len(judges), size, size))
+    tables = np.zeros((rows, len(judges), size, size))
     np.add.at(tables, (row, place, comparisons.first, comparisons.second), 1)
-    together = np.zeros((len(rows), size, size))
+    together = np.zeros((rows, size, size))
     weight = _weights(comparisons)
     np.add.at(together, (row, comparisons.first, comparisons.second), weight)
     np.add.at(together, (row, comparisons.second, comparisons.first), weight)
     units, first_seen, unit = np.unique(comparisons.unit, return_index=True, return_inverse=True)
     spread = np.zeros(len(units))
     np.maximum.at(spread, unit, np.abs(comparisons.first - comparisons.second))
-    apart = np.zeros((len(rows), 2))
+    apart = np.zeros((rows, 2))
     np.add.at(apart, row[first_seen], np.stack([spread >= FAR, np.ones(len(units))], axis=1))
-    flat = [part.reshape(len(rows), -1) for part in (tables, together, apart)]
+    flat = [part.reshape(rows, -1) for part in (tables, together, apart)]
     return np.concatenate(flat, axis=1)
 
 
@@ -449,7 +444,10 @@ def differences(votes: Iterable[Vote]) -> dict[str, list[GradeDifference]]:
             if len(graded) > 1:
                 others = (total - grade) / (len(graded) - 1)
                 mine.append(GradeDifference(query_id, doc_id, vote.at, grade - others))
-    return {judge: sorted(mine, key=lambda d: (d.at, d[:2])) for judge, mine in found.items()}
+    return {
+        judge: sorted(mine, key=attrgetter("at", "query_id", "doc_id"))
+        for judge, mine in found.items()
+    }
 
 
 def bias_of(mine: Sequence[GradeDifference]) -> JudgeBias:
@@ -496,7 +494,7 @@ def drift_of(votes: Sequence[Vote], mine: Sequence[GradeDifference], scale: Grad
 def _judged_twice(votes: Sequence[Vote]) -> list[tuple[Vote, Vote]]:
     """The first and the last grade that a judge gave to one pair."""
     graded = by_pair(
-        sorted((vote for vote in votes if vote.grade is not None), key=lambda vote: vote.at)
+        sorted((vote for vote in votes if vote.grade is not None), key=attrgetter("at"))
     )
     return [
         (votes_on_pair[0], votes_on_pair[-1])
@@ -526,16 +524,14 @@ def _resample_queries(
 ) -> list[Estimate]:
     """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
     queries = [place.query_id for place in places]
-    if len(set(queries)) < MIN_CLUSTERS:
-        found = bootstrap_estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
-        return [
-            each._replace(note=OVER_PAIRS) if each.interval and not each.note else each
-            for each in found
-        ]
-    names, row = np.unique(queries, return_inverse=True)
-    parts = np.zeros((len(names), rows.shape[1]))
+    few = len(set(queries)) < MIN_CLUSTERS
+    count, row = resampling_rows(range(len(rows)) if few else queries)
+    parts = np.zeros((max(count, 1), rows.shape[1]))
     np.add.at(parts, row, rows)
-    return bootstrap_estimates(parts, statistic)
+    return [
+        each._replace(note=OVER_PAIRS) if few and each.interval and not each.note else each
+        for each in bootstrap_estimates(parts, statistic)
+    ]
 
 
 def votes_by_judge(votes: Iterable[Vote]) -> Mapping[str, list[Vote]]:
@@ -553,7 +549,7 @@ WHO: Mapping[str, tuple[str, str]] = {
     "across": ("people and machines", "no person and machine"),
     "all": ("judges", "no two of these judges"),
 }
-KIND_PAIRS: tuple[Kind, ...] = ("human", "machine", "across")
+MACHINES: Mapping[Kind, int] = {"human": 0, "machine": 2, "across": 1}  # of the two who compare
 
 
 def agreement(
@@ -570,18 +566,23 @@ def agreement(
     asked, left_out = _independent_votes(gold, book, judges)
     holding = [vote for vote in book.all_current_votes() if vote.id in asked]
     scale = _scale(gold, holding, relevant_from)
-    groups = {name: _compare_kind(name, holding, scale) for name in KIND_PAIRS}
-    chosen = kind or ("all" if judges else _first_with_pairs(groups))
-    seen = groups[chosen] if chosen in groups else _compare_kind("all", holding, scale)
+    everyone = compare_votes(holding, scale)
+    groups = {name: everyone.of_kind(name) for name in MACHINES}
+    by_kind: dict[str, AgreementFigures] = {
+        name: figures_of(group) for name, group in groups.items() if len(group.unit)
+    }
+    first: Kind = next((name for name in MACHINES if name in by_kind), "human")
+    chosen = kind or ("all" if judges else first)
+    seen = everyone.of_kind(chosen)
     among = [vote for vote in holding if _is_of(vote, chosen)]
-    figures = figures_of(seen)
+    figures = by_kind.get(chosen) or figures_of(seen)
     names = list(votes_by_judge(among))
     mine = differences(among)
     given = votes_by_judge(vote for vote in votes if vote.id in asked and _is_of(vote, chosen))
     return Agreement(
         dataset=gold.name,
         kind=chosen,
-        statement=_statement(chosen, names, figures, groups, bool(holding)),
+        statement=_statement(chosen, names, figures, by_kind, bool(holding)),
         pairs=figures.pairs,
         judges=names,
         queries=figures.queries,
@@ -599,7 +600,7 @@ def agreement(
         far_apart=figures.far_apart,
         relevant=figures.relevant,
         confusion=confusion_of(seen),
-        by_kind={name: figures_of(group) for name, group in groups.items() if len(group.unit)},
+        by_kind=by_kind,
         by_judge=_by_judge(among, seen),
         by_pair=_by_pair(seen),
         by_topic=_by_query(gold, seen, "topic"),
@@ -661,24 +662,11 @@ def _is_of(vote: Vote, kind: Kind) -> bool:
     return kind in ("all", "across", vote.kind)
 
 
-def _compare_kind(kind: Kind, votes: Sequence[Vote], scale: GradeScale) -> Comparisons:
-    def wanted(one: Vote, other: Vote) -> bool:
-        if one.judge == other.judge:
-            return False
-        return kind == "all" or (one.kind != other.kind if kind == "across" else True)
-
-    return compare_votes([vote for vote in votes if _is_of(vote, kind)], scale, wanted)
-
-
-def _first_with_pairs(groups: Mapping[Kind, Comparisons]) -> Kind:
-    return next((name for name, group in groups.items() if len(group.unit)), "human")
-
-
 def _statement(
     kind: Kind,
     judges: Sequence[str],
     figures: AgreementFigures,
-    groups: Mapping[Kind, Comparisons],
+    by_kind: Collection[str],
     voted: bool,
 ) -> str:
     who, nobody = WHO[kind]
@@ -689,7 +677,7 @@ def _statement(
         return f"Agreement between {who} ({', '.join(judges)}) on {shared}."
     if len(judges) == 1:
         return f"One judge only ({judges[0]}): agreement needs a second one on the same pairs."
-    others = [WHO[name][0] for name, group in groups.items() if len(group.unit)]
+    others = [WHO[name][0] for name in by_kind]
     beside = f" There are figures between {', and between '.join(others)}." if others else ""
     return f"{nobody[0].upper()}{nobody[1:]} graded the same pair: nothing to compare.{beside}"
 
@@ -715,7 +703,8 @@ def _by_judge(votes: Sequence[Vote], comparisons: Comparisons) -> dict[str, Judg
 
 def _by_pair(comparisons: Comparisons) -> list[PairFigures]:
     found = []
-    for judges in comparisons.judges:
+    for place in np.unique(comparisons.between):
+        judges = comparisons.judges[place]
         theirs = comparisons.between_judges([judges])
         agreed, table = figures_of(theirs), confusion_of(theirs)
         found.append(PairFigures(judges=judges, agreement=agreed, confusion=table))
