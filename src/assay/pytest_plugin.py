@@ -48,7 +48,7 @@ class AssayFile(pytest.File):
                 checked = run.check_answer_files(config)
         except AssayError as error:
             raise self.CollectError(str(error)) from error
-        every: list[run.Outcome | run.CheckedFile] = [*outcomes, *checked]
+        every: list[run.RunOutcome | run.CheckedFile] = [*outcomes, *checked]
         for outcome in every:
             pair = outcome.title
             if outcome.results is None:

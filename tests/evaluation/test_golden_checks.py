@@ -10,7 +10,7 @@ from assay.core.errors import InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation.golden.scoring import check_question, check_questions, results_of
-from assay.law.matching import KnownDocument, Place
+from assay.law.matching import KnownDocument, PlaceKey
 from kit.golden_cases import hit, outcome, question
 from kit.spec_runner import eval_one
 
@@ -53,7 +53,7 @@ def test_evidence_must_stand_in_the_text_of_the_hit() -> None:
     assert outcome(
         asked,
         Hit(doc_id="x:110:3", score=1.0),
-        locate=lambda _: KnownDocument(Place(), "alijäämä vuosi"),
+        locate=lambda _: KnownDocument(PlaceKey(), "alijäämä vuosi"),
     ).passed
 
 

@@ -7,14 +7,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from assay.evaluation.trends import Kind, Past, steps
+from assay.evaluation.trends import Kind, PastRun, steps
 
 
-def past(values: list[float], fingerprint: str = "a") -> Past:
-    return Past(fingerprint=fingerprint, values={f"q{n}": value for n, value in enumerate(values)})
+def past(values: list[float], fingerprint: str = "a") -> PastRun:
+    return PastRun(
+        fingerprint=fingerprint, values={f"q{n}": value for n, value in enumerate(values)}
+    )
 
 
-def kinds(history: list[Past]) -> list[str]:
+def kinds(history: list[PastRun]) -> list[str]:
     return [step.kind.value for step in steps(history)]
 
 

@@ -15,7 +15,7 @@ from assay.law.matching import (
     NOWHERE,
     CellText,
     KnownDocument,
-    Place,
+    PlaceKey,
     close_versions,
     hit_place,
     in_column,
@@ -34,7 +34,7 @@ from assay.law.matching import (
     unreadable,
 )
 
-FULL = Place(
+FULL = PlaceKey(
     doc_ids=frozenset({"d"}), act_numbers=frozenset({"410/2015"}),
     law_names=frozenset({"kuntalaki"}), part="2", chapter="5", schedule="1",
     section="110", moment="3", page="4", printed="5",
@@ -45,7 +45,7 @@ FULL = Place(
 def test_every_part_that_is_asked_for_has_to_be_there() -> None:
     assert matches(FULL, FULL)
     for part in ("schedule", "section", "moment", "page", "printed", "table", "row", "column"):
-        wanted = Place(**{part: getattr(FULL, part)})
+        wanted = PlaceKey(**{part: getattr(FULL, part)})
         assert matches(wanted, FULL), part
         for other in ("x", ""):
             assert not matches(FULL, replace(FULL, **{part: other})), part
@@ -82,7 +82,7 @@ def test_every_part_that_is_asked_for_has_to_be_there() -> None:
 )
 def test_a_law_is_the_same_by_number_or_by_name(wanted: Any, got: Any, same: bool) -> None:
     one, other = (
-        Place(act_numbers=frozenset(numbers), law_names=frozenset(names))
+        PlaceKey(act_numbers=frozenset(numbers), law_names=frozenset(names))
         for numbers, names in (wanted, got)
     )
     assert same_law(one, other) == same
@@ -109,7 +109,7 @@ def test_gaps_are_filled_from_the_locator_the_corpus_and_last_the_id() -> None:
     assert hit_place(Hit(doc_id="x", locator=whole)).act_numbers == {"410/2015"}
     named = Hit(doc_id="x", locator=whole, metadata={"law": "1/2000"})
     assert hit_place(named).act_numbers == {"1/2000"}
-    assert hit_place(Hit(doc_id="x"), lambda _: None) == Place(doc_ids=frozenset({"x"}))
+    assert hit_place(Hit(doc_id="x"), lambda _: None) == PlaceKey(doc_ids=frozenset({"x"}))
 
 
 def test_every_field_of_a_place_is_read() -> None:
@@ -122,7 +122,7 @@ def test_every_field_of_a_place_is_read() -> None:
         "valid_from": "1.5.2015", "valid_to": "2016-01-01",
     }  # fmt: skip
     place = place_of(raw, "fi")
-    assert place == Place(
+    assert place == PlaceKey(
         doc_ids=frozenset({"a", "b"}), act_numbers=frozenset({"410/2015"}),
         law_names=frozenset({"kuntalaki"}), part=place.part, chapter="5", schedule=place.schedule,
         section="110a", moment="3", page="4", printed="5", table="t1", row="peruspääoma",
@@ -326,11 +326,11 @@ def test_what_a_document_of_a_report_says_of_itself() -> None:
 ACT = frozenset({"410/2015"})
 OTHER = frozenset({"624/2006"})
 REPORT = frozenset({"report"})
-ROW = Place(doc_ids=REPORT, page="15", table="t1", row="vuosikate", column="2023")
+ROW = PlaceKey(doc_ids=REPORT, page="15", table="t1", row="vuosikate", column="2023")
 
 
-def section(number: str, *, act: frozenset[str] = ACT, **more: str) -> Place:
-    return Place(act_numbers=act, section=number, **more)
+def section(number: str, *, act: frozenset[str] = ACT, **more: str) -> PlaceKey:
+    return PlaceKey(act_numbers=act, section=number, **more)
 
 
 @pytest.mark.parametrize(
@@ -347,28 +347,28 @@ def section(number: str, *, act: frozenset[str] = ACT, **more: str) -> Place:
         (section("110", part="1"), section("111", part="2"), False),
         (section("21", chapter="5"), section("21", chapter="6"), False),
         (section("21", chapter="5"), section("22"), True),  # it does not say its chapter
-        (section("110"), Place(act_numbers=ACT, page="3"), False),
+        (section("110"), PlaceKey(act_numbers=ACT, page="3"), False),
         (section("x"), section("y"), False),
         (section("x"), section("5"), False),
         (section("5"), section("x"), False),
-        (Place(doc_ids=REPORT, page="15"), Place(doc_ids=REPORT, page="16"), True),
-        (Place(doc_ids=REPORT, page="15"), Place(doc_ids=REPORT, page="17"), False),
-        (Place(doc_ids=REPORT, page="15"), Place(doc_ids=REPORT), False),
-        (Place(doc_ids=REPORT), Place(doc_ids=REPORT, page="15"), False),
-        (Place(doc_ids=REPORT, page="15"), Place(page="16"), False),  # of which report?
-        (Place(doc_ids=REPORT, page="4", table="t"), replace(ROW, page="4"), True),
-        (Place(doc_ids=REPORT, page="4", table="t"), Place(doc_ids=ACT, page="4"), False),
-        (Place(doc_ids=REPORT, printed="9"), Place(doc_ids=REPORT, printed="8"), True),
-        (Place(doc_ids=REPORT, printed="9"), Place(doc_ids=REPORT, page="8"), False),
-        (Place(doc_ids=REPORT, printed="9"), Place(doc_ids=REPORT), False),
+        (PlaceKey(doc_ids=REPORT, page="15"), PlaceKey(doc_ids=REPORT, page="16"), True),
+        (PlaceKey(doc_ids=REPORT, page="15"), PlaceKey(doc_ids=REPORT, page="17"), False),
+        (PlaceKey(doc_ids=REPORT, page="15"), PlaceKey(doc_ids=REPORT), False),
+        (PlaceKey(doc_ids=REPORT), PlaceKey(doc_ids=REPORT, page="15"), False),
+        (PlaceKey(doc_ids=REPORT, page="15"), PlaceKey(page="16"), False),  # of which report?
+        (PlaceKey(doc_ids=REPORT, page="4", table="t"), replace(ROW, page="4"), True),
+        (PlaceKey(doc_ids=REPORT, page="4", table="t"), PlaceKey(doc_ids=ACT, page="4"), False),
+        (PlaceKey(doc_ids=REPORT, printed="9"), PlaceKey(doc_ids=REPORT, printed="8"), True),
+        (PlaceKey(doc_ids=REPORT, printed="9"), PlaceKey(doc_ids=REPORT, page="8"), False),
+        (PlaceKey(doc_ids=REPORT, printed="9"), PlaceKey(doc_ids=REPORT), False),
         (ROW, replace(ROW, column="2022"), True),
         (replace(ROW, page=""), replace(ROW, page="", column="x"), True),
         (replace(ROW, page=""), replace(ROW, page="", row="verotulot"), False),
         (replace(ROW, page="", row=""), replace(ROW, page="", column="x"), False),
-        (ROW, Place(doc_ids=REPORT, page="40", table="t1", row="verotulot"), False),
+        (ROW, PlaceKey(doc_ids=REPORT, page="40", table="t1", row="verotulot"), False),
     ],
 )
-def test_a_near_miss(wanted: Place, got: Place, near: bool) -> None:
+def test_a_near_miss(wanted: PlaceKey, got: PlaceKey, near: bool) -> None:
     assert is_near(wanted, got) == near
 
 
@@ -381,7 +381,7 @@ def test_cells_of_a_column() -> None:
     ("languages", "one"), [("fi fi", "fi"), ("fi sv", ""), ("", ""), ("he", "he")]
 )
 def test_the_language_of_a_corpus_is_that_of_all(languages: str, one: str) -> None:
-    documents = [KnownDocument(place=Place(), language=each) for each in languages.split()]
+    documents = [KnownDocument(place=PlaceKey(), language=each) for each in languages.split()]
     assert one_language(documents) == one
 
 

@@ -11,7 +11,7 @@ from assay.core.types import Document, Hit, Locator
 from assay.evaluation.golden.scoring import checks_of
 from assay.law.matching import (
     KnownDocument,
-    Place,
+    PlaceKey,
     hit_place,
     in_force,
     is_near,
@@ -160,7 +160,7 @@ def test_pages_tables_and_rows() -> None:
 
 
 def test_an_empty_expectation_matches_nothing() -> None:
-    assert not matches(Place(), hit_place(hit(1, 1)))
+    assert not matches(PlaceKey(), hit_place(hit(1, 1)))
 
 
 def test_versions_by_date_and_by_name() -> None:

@@ -12,7 +12,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document, Locator
 from assay.corpus import import_corpus
 from assay.search import index, index_files, signals
-from assay.search.document_questions import Written, asked_of, read_written, shipped
+from assay.search.document_questions import DocumentQuestions, asked_of, read_written, shipped
 from assay.search.signals import SoftQuestion, soft_signals
 from assay.workbench.searching import corpora
 
@@ -24,8 +24,8 @@ LAW = {
     "4": "Lautakunnan esittelijä on virassa oleva henkilö.",
 }
 ASKED = [
-    Written("2", ["koska ne pitää tapaamisia", "milloin seuraava istunto on"]),
-    Written("3", ["kuka katsoo numerot läpi"]),
+    DocumentQuestions("2", ["koska ne pitää tapaamisia", "milloin seuraava istunto on"]),
+    DocumentQuestions("3", ["kuka katsoo numerot läpi"]),
 ]
 
 
@@ -33,7 +33,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def written(path: Path, lines: list[Written]) -> Path:
+def written(path: Path, lines: list[DocumentQuestions]) -> Path:
     rows = [{"id": line.id, "questions": line.questions} for line in lines]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -51,8 +51,8 @@ def first(home: Path, query: str) -> str:
 
 
 def test_the_best_question_of_a_document_counts_and_not_how_many_it_has() -> None:
-    many = Written("a", ["may I fish here", "may I swim here", "may I camp here"])
-    one = Written("b", ["who pays for the fence"])
+    many = DocumentQuestions("a", ["may I fish here", "may I swim here", "may I camp here"])
+    one = DocumentQuestions("b", ["who pays for the fence"])
     asked = asked_of(["a", "b", "c"], [], [many, one], words)
     assert asked is not None
     scores = asked.scores(words("who pays for a fence"), 3)
@@ -65,7 +65,7 @@ def test_the_best_question_of_a_document_counts_and_not_how_many_it_has() -> Non
 
 
 def test_what_ships_holds_for_another_version_of_a_provision_too() -> None:
-    ships = [Written("410/2015:fin@20230780:1:1", ["what for"])]
+    ships = [DocumentQuestions("410/2015:fin@20230780:1:1", ["what for"])]
     there = asked_of(["410/2015:fin@20250101:1:1", "x"], ships, [], words)
     assert there is not None
     assert there.documents.tolist() == [0]
@@ -109,7 +109,7 @@ def test_a_question_finds_what_only_a_written_question_says(tmp_path: Path) -> N
     corpora.index_corpus("law", home=tmp_path, dense=False)
     before = corpora.open_indexed("law", home=tmp_path).search(query, explain=True)
     assert all("asked" not in hit.explanation for hit in before)
-    path = written(tmp_path / "q.jsonl", [*ASKED, Written("gone", ["minne se meni"])])
+    path = written(tmp_path / "q.jsonl", [*ASKED, DocumentQuestions("gone", ["minne se meni"])])
     done = corpora.index_corpus("law", home=tmp_path, dense=False, questions=str(path))
     assert (done.questions.given, done.questions.documents) == (3, 2)
     assert done.questions.unknown_ids == 1
@@ -159,7 +159,9 @@ def test_english_texts_are_found_by_questions_too(tmp_path: Path) -> None:
     source = tmp_path / "c.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     import_corpus("jsonl", source, name="c", home=tmp_path)
-    path = written(tmp_path / "q.jsonl", [Written("b", ["what happens if my flatmate dies"])])
+    path = written(
+        tmp_path / "q.jsonl", [DocumentQuestions("b", ["what happens if my flatmate dies"])]
+    )
     corpora.index_corpus("c", home=tmp_path, dense=False, questions=str(path))
     engine = corpora.open_indexed("c", home=tmp_path)
     assert engine.search("my flatmate died, what happens now")[0].doc_id == "b"
@@ -202,7 +204,9 @@ def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
 
 
 def test_the_question_that_is_most_alike_is_told() -> None:
-    asked = asked_of(["a", "b"], [], [Written("a", ["may I fish", "who pays for it"])], words)
+    asked = asked_of(
+        ["a", "b"], [], [DocumentQuestions("a", ["may I fish", "who pays for it"])], words
+    )
     assert asked is not None
     text, likeness = asked.likest(asked.likeness(words("who pays for a fence")), 0)
     assert text == "who pays for it"
@@ -229,7 +233,9 @@ def test_an_act_without_written_questions_is_at_no_disadvantage() -> None:
         for law, text in texts.items()
     ]
     built = index.build([(document, document.id) for document in documents], dense=False)
-    asked = index.with_questions(built, [], [Written("Kuntalaki", ["milloin budjetti on valmis"])])
+    asked = index.with_questions(
+        built, [], [DocumentQuestions("Kuntalaki", ["milloin budjetti on valmis"])]
+    )
     signals = soft_signals(asked, SoftQuestion(text="milloin budjetti on valmis"))
     new, home = (asked.row_of[law] for law in ("Kirkkolaki", "Kuntalaki"))
     assert signals["questions"][home] == signals["no_questions"][new] > 0

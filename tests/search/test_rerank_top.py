@@ -11,7 +11,7 @@ import pytest
 
 from assay.core.types import Document, Locator
 from assay.search import index, index_files
-from assay.search.document_questions import Written, asked_of
+from assay.search.document_questions import DocumentQuestions, asked_of
 from assay.search.index import Index
 from assay.search.signals import look_closer
 
@@ -41,7 +41,7 @@ def act(*moments: str) -> Index:
         metadata={"law": "Kuntalaki"},
     )
     built = index.build([(each, each.id) for each in [*documents, other]], dense=False)
-    return index.with_questions(built, [], [Written("2", ["kuka maksaa palkkion"])])
+    return index.with_questions(built, [], [DocumentQuestions("2", ["kuka maksaa palkkion"])])
 
 
 def ranked(made: Index, fused: Sequence[float], query: str, **signals: np.ndarray) -> list[str]:
@@ -75,7 +75,7 @@ def test_a_section_well_ahead_and_a_named_moment_keep_their_places() -> None:
 
 
 def test_the_nearest_question_of_each_document() -> None:
-    many = [Written("a", ["x", "y"]), Written("c", ["z"])]
+    many = [DocumentQuestions("a", ["x", "y"]), DocumentQuestions("c", ["z"])]
     asked = asked_of(["a", "b", "c"], [], many, str.split)
     assert asked is not None
     known = replace(asked, vectors=np.array([[1, 0], [0, 1], [-1, 0]], np.float16))

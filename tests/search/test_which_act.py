@@ -9,7 +9,7 @@ import pytest
 from assay.core.types import Document, Locator
 from assay.law.parse import Scheme, laws_named
 from assay.search import index
-from assay.search.document_questions import Written, asked_of
+from assay.search.document_questions import DocumentQuestions, asked_of
 from assay.search.engine import Engine
 from assay.search.signals import SoftQuestion, soft_signals
 
@@ -108,7 +108,8 @@ def test_written_questions_do_not_outvote_the_act_that_is_named() -> None:
     provisions += [("Osakeyhtiölaki", "Konkurssi", f"Konkurssi {number}.") for number in range(6)]
     built = index.build([(one, one.id) for one in _acts(provisions)], dense=False)
     questions = [
-        Written(id=one.id, questions=["voiko mennä konkurssiin"]) for one in _acts(provisions)[1:]
+        DocumentQuestions(id=one.id, questions=["voiko mennä konkurssiin"])
+        for one in _acts(provisions)[1:]
     ]
     asked = asked_of(built.ids, questions, [], built.analyzer.terms)
     made = replace(built, written=asked)

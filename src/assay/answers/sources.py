@@ -269,7 +269,7 @@ class Sources:
             )
             tried = [last.law]
         if not cited.section:
-            return self._chapter_or_act(tried, named, cited)
+            return self._whole_act(tried, named, cited)
         having = {law: places for law in tried if (places := laws.provisions(law, cited))}
         if not having:
             return self._missing(tried, cited, citation)
@@ -296,7 +296,7 @@ class Sources:
         ]
         return fitting[0] if len(fitting) == 1 else ""
 
-    def _chapter_or_act(self, tried: list[str], named: list[str], cited: Cited) -> CitationTarget:
+    def _whole_act(self, tried: list[str], named: list[str], cited: Cited) -> CitationTarget:
         """A chapter, a schedule or an act as a whole."""
         if len(named) != 1:
             return CitationTarget(exists="ambiguous" if tried else "outside")

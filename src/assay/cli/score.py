@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.core.results import AnswerResults, Results, Verdict
     from assay.reports.words import Words
     from assay.workbench.scoring.request import ScoreRequest
-    from assay.workbench.scoring.run import Outcome
+    from assay.workbench.scoring.run import RunOutcome
 
 
 Dataset = Annotated[
@@ -364,13 +364,13 @@ def _say_how_to_compare(
 
 
 def _run_with_progress(
-    run: Callable[[Callable[[Outcome, int], None]], list[Outcome]],
-) -> list[Outcome]:
+    run: Callable[[Callable[[RunOutcome, int], None]], list[RunOutcome]],
+) -> list[RunOutcome]:
     """Run with a progress bar and a line for every finished pair."""
     with progress_bar() as tick:
-        seen: list[Outcome] = []
+        seen: list[RunOutcome] = []
 
-        def done(outcome: Outcome, total: int) -> None:
+        def done(outcome: RunOutcome, total: int) -> None:
             seen.append(outcome)
             tick("scoring", len(seen), total)
             say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")

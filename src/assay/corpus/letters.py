@@ -85,7 +85,7 @@ def readable_part(document: Document, *names: str) -> str:
     )
 
 
-class Claim(NamedTuple):
+class IdClaim(NamedTuple):
     """One document's claim to a number."""
 
     row: int
@@ -100,7 +100,7 @@ class LetterIndex:
     def __init__(self) -> None:
         # for the few citations that only the text can settle
         self.read_text: Callable[[int], str] | None = None
-        self.claims: dict[Number, list[Claim]] = defaultdict(list)
+        self.claims: dict[Number, list[IdClaim]] = defaultdict(list)
         self.by_name: dict[tuple[str, str], set[int]] = defaultdict(set)
         self.numbers_of: dict[int, set[Number]] = defaultdict(set)
         self.names_of: dict[int, frozenset[str]] = {}
@@ -119,7 +119,7 @@ class LetterIndex:
             self.years.add(f"{year % 100:02d}")
             self.year_of[row] = year
         for (yy, number, extension), (weight, series) in _claims(doc_id, facts, year).items():
-            self.claims[(yy, number)].append(Claim(row, weight, series, extension))
+            self.claims[(yy, number)].append(IdClaim(row, weight, series, extension))
             self.numbers_of[row].add((yy, number))
         for number, _ in _id_numbers(doc_id)[:1]:
             if parts := en.letter_parts(number):
@@ -177,7 +177,7 @@ class LetterIndex:
         century = 1900 if int(year) >= FIRST_YEAR else 2000
         return century + int(year) > own + 1
 
-    def _best_rows(self, claims: list[Claim], surnames: frozenset[str], series: str) -> list[int]:
+    def _best_rows(self, claims: list[IdClaim], surnames: frozenset[str], series: str) -> list[int]:
         """The documents with the heaviest claims: to the one named, if there are any, and of the
         series cited, if that decides."""
         claims = [claim for claim in claims if self._is_to(claim.row, surnames)] or claims
@@ -371,7 +371,7 @@ def _trusted_number(number: str, own: list[tuple[str, int]], year: int | None) -
     return near and not any(weight == ID for _, weight in own)
 
 
-def _claims_with_extension(claims: list[Claim], extension: str) -> list[Claim]:
+def _claims_with_extension(claims: list[IdClaim], extension: str) -> list[IdClaim]:
     """Claims whose supplement letter is the one cited. "-1090" tells what a letter is about, and is
     often left out."""
     exact = [claim for claim in claims if claim.extension == extension]
@@ -384,14 +384,14 @@ def _claims_with_extension(claims: list[Claim], extension: str) -> list[Claim]:
     return []
 
 
-def _is_only_filed(claims: list[Claim], citation: Citation) -> bool:
+def _is_only_filed(claims: list[IdClaim], citation: Citation) -> bool:
     """Whether all claims only say where a paper was filed, and the citation gives no further
     evidence. Opinions, letters, resolutions and bills were numbered alike."""
     is_said = citation.parts.get("series") or citation.name or "Letter" in citation.text
     return bool(claims) and not is_said and all(claim.weight <= FILED for claim in claims)
 
 
-def _rows_of_claims(claims: list[Claim]) -> list[int]:
+def _rows_of_claims(claims: list[IdClaim]) -> list[int]:
     return list(dict.fromkeys(claim.row for claim in claims))
 
 

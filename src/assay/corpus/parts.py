@@ -241,7 +241,7 @@ def _write_part(stem: Path, portion: PartContent, scheme: Scheme) -> None:
     write_atomic(stem.with_suffix(".json"), msgspec.json.encode(done))
 
 
-class Mention(msgspec.Struct):
+class StoredMention(msgspec.Struct):
     """A citation in a document: where it first stands, how often, and whether the record lists it.
     It is the document's `own` number when it stands in running heads alone."""
 
@@ -258,13 +258,13 @@ class Mention(msgspec.Struct):
     own: bool = False
 
 
-def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
+def mentions(row: int, document: Document, scheme: Scheme) -> list[StoredMention]:
     """Every citation of a document once."""
     language = document.language if document.language in grammar_signs() else None
-    by_normal: dict[str, Mention] = {}
+    by_normal: dict[str, StoredMention] = {}
     for text in document.citations:
         if text.startswith("/akn/"):
-            by_normal.setdefault(text, Mention(row, text, "reference", "", text))
+            by_normal.setdefault(text, StoredMention(row, text, "reference", "", text))
             continue
         listed = parse(text, language, scheme=scheme) or _parse_bare_number(text, scheme)
         for citation in listed:
@@ -272,7 +272,7 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
             mention.name = citation.name
             by_normal.setdefault(citation.normal, mention)
         if not listed:
-            by_normal.setdefault(text, Mention(row, text, "", "", text))
+            by_normal.setdefault(text, StoredMention(row, text, "", "", text))
     for citation in parse(document.text, language, scheme=scheme):
         unlisted = _mention_of(row, citation)
         unlisted.in_record = False
@@ -281,11 +281,11 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
     return list(by_normal.values())
 
 
-def _mention_of(row: int, citation: Citation) -> Mention:
-    return Mention(row, citation.normal, citation.kind, citation.language, citation.text)
+def _mention_of(row: int, citation: Citation) -> StoredMention:
+    return StoredMention(row, citation.normal, citation.kind, citation.language, citation.text)
 
 
-def _count_mention(mention: Mention, citation: Citation, text: str) -> None:
+def _count_mention(mention: StoredMention, citation: Citation, text: str) -> None:
     """Count one more occurrence of a citation in the text."""
     is_head = citation.kind == "letter" and bool(_RUNNING_HEAD.match(text, citation.end))
     if mention.count == 0:

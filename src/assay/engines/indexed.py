@@ -24,7 +24,7 @@ from assay.corpus.lookup import corpus_named
 from assay.search import encoding, index, index_files
 from assay.search.confidence import Calibration, models_of
 from assay.search.dense import SHIPPED, named_encoder
-from assay.search.document_questions import Written, read_written, shipped
+from assay.search.document_questions import DocumentQuestions, read_written, shipped
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick
 from assay.search.index_files import IndexProblem
@@ -265,7 +265,7 @@ def _choose_questions(folder: Path, questions: str) -> None:
     write_atomic(kept, b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
 
 
-def _questions_given(folder: Path) -> list[Written] | None:
+def _questions_given(folder: Path) -> list[DocumentQuestions] | None:
     """The questions of the file; none if they are not wanted; None if no choice was made."""
     kept = folder / QUESTIONS
     if not kept.exists():

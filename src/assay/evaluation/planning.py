@@ -85,7 +85,7 @@ class GateNeed(msgspec.Struct, frozen=True, kw_only=True):
     queries: int | None
 
 
-class Crowd(msgspec.Struct, frozen=True, kw_only=True):
+class JudgingLoad(msgspec.Struct, frozen=True, kw_only=True):
     """With so many judges for every pair."""
 
     judges: int
@@ -108,7 +108,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     judgments: int | None = None  # in all, for the difference asked for
     changed: int | None = None  # questions of the pilot, where they pass or fail
     agreement: float | None = None
-    crowds: list[Crowd] = []
+    crowds: list[JudgingLoad] = []
     unjudged: int = 0  # hits that count, which the spread takes for not relevant
     hits: int = 0
     believed: float | None = None  # the spread with these imputed; None where nothing is known
@@ -189,7 +189,7 @@ def _likely_spreads(moves: Floats, goal: Goal) -> tuple[float, float]:
     return float(min(seen[0], normal[0])), float(max(seen[1], normal[1]))
 
 
-def crowds_of(agreement: float, goal: Goal, documents: float | None) -> list[Crowd]:
+def crowds_of(agreement: float, goal: Goal, documents: float | None) -> list[JudgingLoad]:
     """What one, two or three judges a pair take, with so many documents a query."""
     if not 0 < agreement <= 1:
         raise InputError(
@@ -201,5 +201,5 @@ def crowds_of(agreement: float, goal: Goal, documents: float | None) -> list[Cro
         together = judges * agreement / (1 + (judges - 1) * agreement)
         n = queries_for(replace(goal, difference=goal.difference * math.sqrt(together)))
         judgments = None if n is None or documents is None else math.ceil(n * documents * judges)
-        rows.append(Crowd(judges=judges, queries=n, judgments=judgments))
+        rows.append(JudgingLoad(judges=judges, queries=n, judgments=judgments))
     return rows

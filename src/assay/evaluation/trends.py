@@ -41,7 +41,7 @@ class Kind(StrEnum):
     DOWN = "down"
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True):
+class PastRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run: its set as it was, and its values. Those that were `rescored` are by the labels of
     today, and the set as it was is forgotten."""
 
@@ -100,7 +100,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     events: list[Event]
 
 
-def steps(history: Sequence[Past], *, alpha: float = statistics.ALPHA) -> list[Step]:
+def steps(history: Sequence[PastRun], *, alpha: float = statistics.ALPHA) -> list[Step]:
     """One for each run, the oldest first."""
     found: list[Step] = []
     level, seen = 0, dict[frozenset[tuple[str, float]], Step]()

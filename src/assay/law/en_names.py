@@ -108,7 +108,7 @@ def meant_by(back: str, text: str, at: int) -> str:
     return acts.titles[before - 1] if is_near else ""
 
 
-class _Named(NamedTuple):
+class _NamedAct(NamedTuple):
     """The title of an act, and where it was named."""
 
     title: str
@@ -121,9 +121,9 @@ class _Acts(NamedTuple):
 
     titles: list[str]
     ends: list[int]
-    first: list[_Named]
-    by_year: dict[str, list[_Named]]
-    called: list[_Named]
+    first: list[_NamedAct]
+    by_year: dict[str, list[_NamedAct]]
+    called: list[_NamedAct]
 
 
 @lru_cache(maxsize=1)  # all that points back in a text is asked about one after another
@@ -132,7 +132,7 @@ def _acts_in(text: str) -> _Acts:
     for one in _MENTION.finditer(text):
         if _is_back(one):
             continue
-        named = _Named(_title(one), one.end())
+        named = _NamedAct(_title(one), one.end())
         acts.titles.append(named.title)
         acts.ends.append(named.end)
         lists = [acts.first]
@@ -146,7 +146,7 @@ def _acts_in(text: str) -> _Acts:
     return acts
 
 
-def _only_one(first: list[_Named], at: int) -> str:
+def _only_one(first: list[_NamedAct], at: int) -> str:
     """The one title named before a place; empty where there are none or several."""
     before = [one for one in first if one.end <= at]
     return before[0].title if len(before) == 1 else ""

@@ -75,7 +75,7 @@ class AsWritten(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class PlaceKey:
     """A Locator in normal form. Empty means unknown in a hit and any in an expectation."""
 
     doc_ids: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ class Place:
         return bool(self.act_numbers or self.law_names)
 
 
-NOWHERE = Place()
+NOWHERE = PlaceKey()
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class KnownDocument:
     """A document of a corpus: its place, the text to find evidence in, and the cells of a table
     row."""
 
-    place: Place
+    place: PlaceKey
     text: str = ""
     language: str = ""
     cells: tuple[CellText, ...] = ()
@@ -146,7 +146,7 @@ def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str
 # ── reading places ────────────────────────────────────────────────────────────────────────────────
 
 
-def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place:
+def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> PlaceKey:
     """The Place of an expectation, of a record of the corpus, or of a hit's own fields; in the
     given language where languages write alike."""
     raw = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
@@ -161,7 +161,7 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
     )
     cited_laws = [name for name in (cited.law, cited.law_id) if name]
     numbers, names = normal_laws((*values_under(LAW_KEYS), *cited_laws))
-    return Place(
+    return PlaceKey(
         doc_ids=frozenset(map(str, values_under(DOC_KEYS))),
         act_numbers=numbers,
         law_names=names,
@@ -261,7 +261,7 @@ def parse_node_id(node_id: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=100_000)
-def _place_in_id(doc_id: str) -> Place:
+def _place_in_id(doc_id: str) -> PlaceKey:
     return place_of(parse_node_id(doc_id))
 
 
@@ -316,7 +316,7 @@ def _cells(document: Document) -> tuple[CellText, ...]:
     )
 
 
-def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Place:
+def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> PlaceKey:
     """The place of a hit: from its own fields, its Locator, the corpus, and last its id."""
     own = place_of(hit.metadata, language)
     sources = [place_of(hit.locator, language)] if hit.locator else []
@@ -330,23 +330,23 @@ def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Pla
     return replace(own, doc_ids=own.doc_ids | {hit.doc_id}, act_numbers=own.act_numbers | numbers)
 
 
-def _fill_gaps(own: Place, other: Place) -> Place:
+def _fill_gaps(own: PlaceKey, other: PlaceKey) -> PlaceKey:
     """`own` with its gaps filled from `other`; names and ids are gathered from both."""
     values = {}
-    for each in fields(Place):
+    for each in fields(PlaceKey):
         mine, theirs = getattr(own, each.name), getattr(other, each.name)
         values[each.name] = mine | theirs if isinstance(mine, frozenset) else mine or theirs
     names = zip(own.written, other.written, strict=True)
     values["written"] = AsWritten(*(mine or theirs for mine, theirs in names))
     if own.section and other.section and own.section != other.section:
         values["moment"] = own.moment  # the moment of another section is not ours
-    return Place(**values)
+    return PlaceKey(**values)
 
 
 # ── comparing places ──────────────────────────────────────────────────────────────────────────────
 
 
-def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
+def matches(wanted: PlaceKey, got: PlaceKey, *, any_version: bool = False) -> bool:
     """Whether a hit at `got` is what the expectation `wanted` asks for. Parts the expectation
     leaves out are free, but one that states nothing matches nothing."""
     return (
@@ -365,13 +365,13 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
     )
 
 
-def _same_column(wanted: str, got: Place) -> bool:
+def _same_column(wanted: str, got: PlaceKey) -> bool:
     """A hit that gives a whole row has all its columns."""
     columns = (got.column,) if got.column else got.columns
     return not wanted or any(is_column(wanted, column, got.year) for column in columns)
 
 
-def same_law(wanted: Place, got: Place) -> bool:
+def same_law(wanted: PlaceKey, got: PlaceKey) -> bool:
     """By number where both have one, since two acts in time may share a name; else by name."""
     if not wanted.names_law:
         return True
@@ -380,13 +380,13 @@ def same_law(wanted: Place, got: Place) -> bool:
     return bool(wanted.law_names & got.law_names)
 
 
-def _same_chapter(wanted: Place, got: Place) -> bool:
+def _same_chapter(wanted: PlaceKey, got: PlaceKey) -> bool:
     """A hit need not say its chapter or part, since most acts number their sections through."""
     stated = ((wanted.chapter, got.chapter), (wanted.part, got.part))
     return all(not asked or not given or asked == given for asked, given in stated)
 
 
-def in_force(place: Place, as_of: str) -> bool:
+def in_force(place: PlaceKey, as_of: str) -> bool:
     """Whether the version at `place` was in force on the day. Only what is known can refute it."""
     return holds_on(normal_date(as_of), place.valid_from, place.valid_to)
 
@@ -406,7 +406,7 @@ def close_versions(known: Mapping[str, KnownDocument]) -> dict[str, KnownDocumen
     }
 
 
-def is_near(wanted: Place, got: Place) -> bool:
+def is_near(wanted: PlaceKey, got: PlaceKey) -> bool:
     """A near miss: the right section in a wrong moment, a neighbouring section; the right row in
     a wrong column; or the right page or the next one of the right document with another table."""
     if matches(wanted, got) or not same_law(wanted, got) or not wanted.doc_ids <= got.doc_ids:
@@ -432,7 +432,7 @@ def _neighbours(wanted: str, got: str) -> bool:
 # ── places as people cite them ────────────────────────────────────────────────────────────────────
 
 
-def _hebrew_label(place: Place, law: str, *, in_full: bool) -> str:
+def _hebrew_label(place: PlaceKey, law: str, *, in_full: bool) -> str:
     """'סעיף 197(א) לתוספת השלישית לחוק התכנון והבניה'."""
     words = [
         f"סעיף {place.section}" + (f"({place.moment})" if place.moment else ""),
@@ -444,19 +444,19 @@ def _hebrew_label(place: Place, law: str, *, in_full: bool) -> str:
     return " ".join(word for word in words if word)
 
 
-def is_english(place: Place) -> bool:
+def is_english(place: PlaceKey) -> bool:
     """Whether it is cited in English: a Finnish act is not, whoever asks."""
     named = any(map(FINNISH_ACT.search, place.law_names))
     by_number = not place.law_names and any(map(NUMBER_ALONE.fullmatch, place.act_numbers))
     return place.language == "en" and not named and not by_number
 
 
-def law_of(place: Place) -> str:
+def law_of(place: PlaceKey) -> str:
     """The act as it is written where the place says so, else its name or number."""
     return place.written.law or min(place.law_names or place.act_numbers, default="")
 
 
-def label(place: Place, *, in_full: bool = False) -> str:
+def label(place: PlaceKey, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
     Tuloslaskelma'; in full with its chapter and version."""
     law = law_of(place)

@@ -36,7 +36,7 @@ def keep_on_one_line(table: Table, *names: str) -> None:
 
 
 @dataclass(frozen=True)
-class Hanging:
+class HangingText:
     """A text whose lines after the first are moved in."""
 
     text: Text

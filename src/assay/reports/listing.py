@@ -20,7 +20,7 @@ from rich.text import Text
 from assay.core.extras import install_command, is_installed
 from assay.core.types import Finding, Hit, Labelling, counted
 from assay.law.versions import mark_of
-from assay.reports.grids import Hanging, bare_table, headed_table
+from assay.reports.grids import HangingText, bare_table, headed_table
 from assay.reports.numbers import Numbers
 from assay.reports.wording import Sentences, hit_reasons_in_words, words_note
 from assay.reports.words import Words, page_words
@@ -365,7 +365,7 @@ def _hit_lines(
     lines.append(Text(f"    {' · '.join(filter(None, about))}", style="dim"))
     if explain:
         lines += [Text(f"      {reason}", style="dim") for reason in _reason_lines(hit)]
-    return [*(Hanging(line, INDENT) for line in lines), Text()]
+    return [*(HangingText(line, INDENT) for line in lines), Text()]
 
 
 def shown_texts(hit: FoundDocument) -> list[str]:

@@ -14,7 +14,7 @@ from assay.evaluation.comparison import Comparison, Difference, Leaderboard, Sli
 from assay.evaluation.planning import MAX_QUERIES, Need, Plan
 from assay.evaluation.statistics import SMALL
 from assay.evaluation.trends import Event, Kind, Trend
-from assay.reports.grids import STATUS_STYLES, Hanging, headed_table, keep_on_one_line
+from assay.reports.grids import STATUS_STYLES, HangingText, headed_table, keep_on_one_line
 from assay.reports.numbers import Numbers, change_span, is_rate, p_value, short, signed
 from assay.reports.shapes import ComparisonAnswer
 from assay.reports.view import heading
@@ -272,7 +272,7 @@ def _trend_of(trend: Trend) -> Iterator[RenderableType]:
     for event, line in zip(trend.events, lines[1:], strict=True):
         yield Text(_event_row(line, widths), style=TREND_STYLES.get(event.step.kind, ""))
         if notes := _event_notes(event):
-            yield Hanging(Text(f"  {notes}", style="dim"), 2)
+            yield HangingText(Text(f"  {notes}", style="dim"), 2)
     yield Text()
 
 

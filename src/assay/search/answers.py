@@ -17,7 +17,7 @@ from assay.law.versions import with_status_mark
 from assay.search.engine import Engine, Hits
 from assay.search.index import Index
 from assay.search.reports.cells import Cell, cell_of, located
-from assay.search.snippets import Asked, best_of_field, with_words
+from assay.search.snippets import QueryWords, best_of_field, with_words
 from assay.search.why import Why, less_likely, why_each
 
 Get = Callable[[str], Document]
@@ -138,7 +138,7 @@ def _as_read(query: str, corrected: Mapping[str, str]) -> str:
     return WORD.sub(lambda word: corrected.get(word[0].casefold(), word[0]), query)
 
 
-def _as_marked(why: Why, asked: Asked, marked: Sequence[str]) -> Why:
+def _as_marked(why: Why, asked: QueryWords, marked: Sequence[str]) -> Why:
     """The reasons of a hit, in agreement with its marked words: no word is missing that is marked
     in another form, and a form that contains the word needs no mention."""
     there = {word for mark in marked for word in asked.looks_like(mark)}
@@ -222,7 +222,7 @@ def _cited_by_both(asked: set[str], document: Document) -> list[str]:
 # ── facts of a hit ────────────────────────────────────────────────────────────────────────────────
 
 
-def facts_of(index: Index, asked: Asked, document: Document, cited: set[str]) -> HitFacts:
+def facts_of(index: Index, asked: QueryWords, document: Document, cited: set[str]) -> HitFacts:
     """`cited` are the citations of the question: statutes among them come first."""
     fields, metadata = document.fields, document.metadata
     answer = readable_part(document, *ANSWERS)
@@ -237,7 +237,7 @@ def facts_of(index: Index, asked: Asked, document: Document, cited: set[str]) ->
     )
 
 
-def _like_it(index: Index, asked: Asked, document: Document) -> str:
+def _like_it(index: Index, asked: QueryWords, document: Document) -> str:
     """The question written for a document that is most like the one asked, where it is like it."""
     row = index.row_of.get(document.id)
     if index.written is None or asked.likeness is None or row is None:

@@ -171,7 +171,7 @@ def sureness(
 # ── everyday questions ────────────────────────────────────────────────────────────────────────────
 
 
-class Everyday(NamedTuple):
+class EverydayReach(NamedTuple):
     """What everyday questions reach in an index: the best cosine and the mean one, each with its
     middle value and its deviation."""
 
@@ -186,7 +186,7 @@ def everyday_questions(language: str) -> list[str]:
     return msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]]).get(language, [])
 
 
-def everyday(index: Index) -> Everyday | None:
+def everyday(index: Index) -> EverydayReach | None:
     """What everyday questions reach here; None without vectors or such questions."""
     questions = everyday_questions(index.profile.language)
     if index.vectors is None or not questions:
@@ -194,7 +194,7 @@ def everyday(index: Index) -> Everyday | None:
     found = [cosines(index.vectors, asked_vector(index, text)) for text in questions]
     best = np.array([values.max() for values in found])
     mean = np.array([values.mean() for values in found])
-    return Everyday(_middle(best), _middle(mean))
+    return EverydayReach(_middle(best), _middle(mean))
 
 
 def _middle(values: Array) -> tuple[float, float]:
@@ -205,7 +205,7 @@ def _middle(values: Array) -> tuple[float, float]:
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Words(NamedTuple):
+class KnownWords(NamedTuple):
     """The different words of a question: how well each is known here, how rare it is from 0 to 1,
     and the rarity-weighted share of them that each document has."""
 
@@ -223,7 +223,7 @@ class Words(NamedTuple):
 
 def read_words(
     index: Index, words: Sequence[str], signals: Signals, guessed: Collection[str] = ()
-) -> Words:
+) -> KnownWords:
     """`guessed` are words that were read in the place of unknown ones: they are half known, and as
     rare as an unknown word."""
     asked = list(dict.fromkeys(words))[:MOST_WORDS]
@@ -246,11 +246,11 @@ def read_words(
     rarity[[word in guessed for word in asked]] = 1.0
     if "coverage" in signals:
         is_read = index.profile.kind == ROWS and "close" in signals  # by passages
-        return Words(asked, known, rarity, signals["close" if is_read else "coverage"])
+        return KnownWords(asked, known, rarity, signals["close" if is_read else "coverage"])
     cover = np.zeros(size)
     for each, weight in zip(rows if index.words is None else (), rarity, strict=True):
         cover[each] += weight
-    return Words(asked, known, rarity, cover / (rarity.sum() + TINY))
+    return KnownWords(asked, known, rarity, cover / (rarity.sum() + TINY))
 
 
 def _documents_with(index: Index, numbers: Array, shares: Array) -> float:
@@ -290,10 +290,10 @@ def is_headed(index: Index, words: Sequence[str], row: int) -> bool:
 
 def evidence(
     index: Index,
-    words: Words,
+    words: KnownWords,
     signals: Signals,
     allowed: Array | None,
-    usual: Everyday | None,
+    usual: EverydayReach | None,
 ) -> Evidence:
     """What the first hit and the words of a question show.
 

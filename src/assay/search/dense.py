@@ -21,7 +21,7 @@ from assay.core import plugins
 from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported, require_extra
 from assay.search.arrays import Array, Floats, unit_rows
-from assay.search.reports.documents import Reported, pairs_in
+from assay.search.reports.documents import ReportTexts, pairs_in
 from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
@@ -227,7 +227,7 @@ class PassageVectors:
     documents: Array
 
 
-def vectors_of_passages(reports: Sequence[Reported | None], encoder: str) -> PassageVectors:
+def vectors_of_passages(reports: Sequence[ReportTexts | None], encoder: str) -> PassageVectors:
     passages = [
         (Parts(texts=((passage, MAX_PASSAGE_TOKENS),), most=MAX_PASSAGE_TOKENS), row)
         for row, report in enumerate(reports)

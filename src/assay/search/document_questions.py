@@ -42,7 +42,7 @@ HINT = 'A line is {"id": "…", "questions": ["…", "…"]}.'
 _VERSION = re.compile(r"@\d+")
 
 
-class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DocumentQuestions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was written for one document."""
 
     id: str
@@ -103,13 +103,13 @@ class WrittenQuestions:
         return self.texts[best], float(likeness[best])
 
 
-def read_written(path: Path) -> list[Written]:
+def read_written(path: Path) -> list[DocumentQuestions]:
     """Of a file. Raises InputError that names the line."""
-    read: list[Written] = []
+    read: list[DocumentQuestions] = []
     for number, raw in iter_json_lines(path, strict=True):
         where = f"{path}, line {number}"
         try:
-            line = msgspec.convert(raw, Written)
+            line = msgspec.convert(raw, DocumentQuestions)
         except msgspec.ValidationError as error:
             raise InputError(f"not questions to a document: {error}", where=where, hint=HINT) from (
                 error
@@ -129,19 +129,19 @@ def read_written(path: Path) -> list[Written]:
     return read
 
 
-def shipped(language: str) -> list[Written]:
+def shipped(language: str) -> list[DocumentQuestions]:
     """What ships with the package for statutes in a language; nothing for most."""
     path = resources.files("assay.search") / "data" / f"{language}.questions.jsonl.gz"
     if not path.is_file():
         return []
     lines = gzip.decompress(path.read_bytes()).splitlines()
-    return [msgspec.json.decode(line, type=Written) for line in lines]
+    return [msgspec.json.decode(line, type=DocumentQuestions) for line in lines]
 
 
 def asked_of(
     ids: Sequence[str],
-    shipped: Iterable[Written],
-    given: Iterable[Written],
+    shipped: Iterable[DocumentQuestions],
+    given: Iterable[DocumentQuestions],
     terms_of: Callable[[str], list[str]],
 ) -> WrittenQuestions | None:
     """The questions for these documents; None where there are none. Those that ship also hold for

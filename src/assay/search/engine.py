@@ -36,7 +36,7 @@ from assay.search.confidence import (
     ABSTAIN,
     LATER,
     Calibration,
-    Everyday,
+    EverydayReach,
     Evidence,
     calibration_of,
     corrections,
@@ -130,7 +130,7 @@ class Engine(SearchEngine):
         self._read = lru_cache(maxsize=8)(partial(read_question, index))
 
     @cached_property
-    def _everyday(self) -> Everyday | None:
+    def _everyday(self) -> EverydayReach | None:
         return everyday(self._index)
 
     def name(self) -> str:
@@ -315,7 +315,7 @@ class Engine(SearchEngine):
             return shown, [word for word in words if word in asked]
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
-    def asked(self, query: str) -> tuple[Index, snippets.Asked]:
+    def asked(self, query: str) -> tuple[Index, snippets.QueryWords]:
         """What a question asks of the index, for all that is told of a hit."""
         return self._index, self._asked_for(_printable(query))
 

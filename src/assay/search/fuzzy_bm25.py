@@ -31,7 +31,7 @@ import numpy as np
 from assay.language.analysis import Analyzer
 from assay.language.finnish import without_dots
 from assay.search.arrays import TINY, Array, Doubles, offsets_of, places_of
-from assay.search.lexical import Counts, TermCounter
+from assay.search.lexical import TermCounter, TermCounts
 
 Similar = tuple[Array, Doubles]  # numbers of index words, and how much each counts
 Held = tuple[Array, Doubles]  # documents that have a word, and how often
@@ -284,7 +284,7 @@ def word_grams(word: str, lemma: str) -> set[str]:
 class SoftView:
     """One text of every document, by words."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: TermCounts) -> None:
         self.counts = counts
         self.documents = counts.documents
         self.different = np.diff(counts.offsets)  # words of each text

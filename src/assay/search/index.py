@@ -51,13 +51,13 @@ from assay.search.dense import (
     named_encoder,
     vectors_of_passages,
 )
-from assay.search.document_questions import Written, WrittenQuestions, asked_of
+from assay.search.document_questions import DocumentQuestions, WrittenQuestions, asked_of
 from assay.search.encoding import encoded
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, by_act, lookalikes
-from assay.search.lexical import Bm25, Counts, Inverter, TermCounter, joined_counts
+from assay.search.lexical import Bm25, Inverter, TermCounter, TermCounts, joined_counts
 from assay.search.profile import REPORTS, ROWS, Profile, choose, read_alike, with_encoder
 from assay.search.reports.cells import is_row
-from assay.search.reports.documents import Marked, Reported, page_texts
+from assay.search.reports.documents import MarkColumns, ReportTexts, page_texts
 from assay.search.sentence_index import Passages, joined, passages_of, taken
 from assay.search.views import Parts, View, body_length, section_starts, section_texts, view_of
 
@@ -77,7 +77,7 @@ class Windows:
 
     offsets: Array
     postings: Bm25
-    counts: Counts | None = None
+    counts: TermCounts | None = None
     vectors: Floats | None = None
 
     @cached_property
@@ -149,7 +149,7 @@ class Index:
     ids: list[str]
     digests: list[str]
     fields: dict[str, Bm25] = field(default_factory=dict)
-    counts: dict[str, Counts] = field(default_factory=dict)
+    counts: dict[str, TermCounts] = field(default_factory=dict)
     soft: dict[str, SoftView] = field(default_factory=dict)
     words: Lookalikes | None = None
     vectors: Floats | None = None
@@ -203,8 +203,8 @@ class Index:
         return written
 
     @cached_property
-    def marked(self) -> Marked:
-        return Marked(self.marks)
+    def marked(self) -> MarkColumns:
+        return MarkColumns(self.marks)
 
     @property
     def analyzer(self) -> Analyzer:
@@ -239,7 +239,9 @@ def question_terms(profile: Profile, text: str) -> list[str]:
     return language.terms(text)
 
 
-def with_questions(index: Index, ships: Iterable[Written], given: Iterable[Written]) -> Index:
+def with_questions(
+    index: Index, ships: Iterable[DocumentQuestions], given: Iterable[DocumentQuestions]
+) -> Index:
     """The index with questions that were written for its documents: those that ship with the
     package and those of a file."""
     terms_of = partial(question_terms, index.profile)
@@ -284,7 +286,7 @@ class _Sources:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
+class DraftIndex:
     """An index that can be searched by words, and what is left to encode: the texts of the rows
     `fresh`, documents and then windows; the others have `vectors` already."""
 
@@ -317,7 +319,7 @@ def draft(
     previous: Index | None = None,
     tick: Tick = lambda what, done, of: None,
     spill: Path | None = None,
-) -> Draft:
+) -> DraftIndex:
     """All of an index but the vectors that must be encoded for it. Documents are gone through
     twice: what kind of collection it is, and then what is in it. `spill` is a folder for what is
     too large for memory; postings of longer texts stay there until the index is saved."""
@@ -370,7 +372,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _draft(sources: _Sources) -> Draft:
+def _draft(sources: _Sources) -> DraftIndex:
     """A block of documents at a time: what is kept of it are numbers, and what is encoded later."""
     profile = sources.profile
     before = sources.previous
@@ -385,7 +387,7 @@ def _draft(sources: _Sources) -> Draft:
     of_acts: list[str] = []
     titles: list[str] = []
     transitional: list[bool] = []
-    reports: list[Reported | None] = []
+    reports: list[ReportTexts | None] = []
     known = {digest: row for row, digest in enumerate(before.digests)} if before else {}
     for views, own_digests in sources.views():
         reuse = np.array([known.get(digest, -1) for digest in own_digests], np.int64)
@@ -443,10 +445,10 @@ class _Field:
         self.is_filled = False
         self.is_kept = keep
         self._inverter = inverter
-        self._blocks: list[Counts] = []
+        self._blocks: list[TermCounts] = []
 
     def add(
-        self, texts: Sequence[Any], reuse: Sequence[int] = (), before: Counts | None = None
+        self, texts: Sequence[Any], reuse: Sequence[int] = (), before: TermCounts | None = None
     ) -> None:
         counted = self.counter.count(texts, reuse, before)
         self.is_filled |= len(counted.terms) > 0
@@ -455,7 +457,7 @@ class _Field:
         if self._inverter is not None:
             self._inverter.add(counted)
 
-    def counts(self) -> Counts:
+    def counts(self) -> TermCounts:
         return joined_counts(list(self.counter.numbers), self._blocks)
 
     def postings(self, k1: float, b: float) -> Bm25:
@@ -532,7 +534,7 @@ class _Stems(_Reading):
         k1, b = self._profile.k1, self._profile.b
         return {name: field.postings(k1, b) for name, field in self._held().items()}
 
-    def counts(self) -> dict[str, Counts]:
+    def counts(self) -> dict[str, TermCounts]:
         return {name: field.counts() for name, field in self._held().items() if field.is_kept}
 
     def windows(self) -> Windows | None:
@@ -553,7 +555,7 @@ class _Views(_Reading):
         self._views = {name: self._view(name) for name in names}
         self._window = self._view("window")
         self._in_sections: list[tuple[str, str, str]] = []  # of documents: section, title, body
-        self._reports: list[Reported] = []
+        self._reports: list[ReportTexts] = []
 
     def _view(self, name: str) -> tuple[_Field, _Field]:
         in_grams: TermCounter[list[str]] = TermCounter(list, self._language.token_terms)
@@ -600,7 +602,7 @@ class _Views(_Reading):
         held = self._held().items()
         return {f"{name}.grams": in_grams.postings(GRAM_K1, GRAM_B) for name, (_, in_grams) in held}
 
-    def counts(self) -> dict[str, Counts]:
+    def counts(self) -> dict[str, TermCounts]:
         return {name: words.counts() for name, (words, _) in self._held().items()}
 
     def windows(self) -> Windows | None:
@@ -642,12 +644,12 @@ def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
 
 def _to_encode(
     sources: _Sources, index: Index, texts: Sequence[Parts], later: Sequence[Parts]
-) -> Draft:
+) -> DraftIndex:
     """The vectors of the index before are taken over for documents that it has. `texts` are those
     of all documents, `later` those of their windows after the first."""
     encoder = sources.profile.encoder
     if index.vectors is not None or not encoder:
-        return Draft(index=index)
+        return DraftIndex(index=index)
     before = sources.previous
     kept = None
     is_same = before is not None and before.profile.encoder == encoder and not before.is_older
@@ -663,7 +665,7 @@ def _to_encode(
         vectors[reuse >= 0] = kept[reuse[reuse >= 0]]
     every = [*texts, *later]
     left = [every[int(row)] for row in fresh]
-    return Draft(index=index, encoder=encoder, fresh=fresh, texts=left, vectors=vectors)
+    return DraftIndex(index=index, encoder=encoder, fresh=fresh, texts=left, vectors=vectors)
 
 
 def _reuse_windows(windows: Windows, reuse: Array, before: Index | None) -> Array:
@@ -693,7 +695,7 @@ def with_vectors(index: Index, vectors: Floats | None) -> Index:
     return replace(index, vectors=vectors[: len(index)], windows=windows)
 
 
-def vectors_of(made: Draft, keep: Path | None, tick: Tick) -> Floats | None:
+def vectors_of(made: DraftIndex, keep: Path | None, tick: Tick) -> Floats | None:
     """All vectors of a draft; `keep` as in encoding.py. None where it has no encoder."""
     if not made.encoder:
         return made.index.vectors

@@ -32,7 +32,7 @@ from assay.search.dense import PassageVectors
 from assay.search.document_questions import WrittenQuestions
 from assay.search.fuzzy_bm25 import Lookalikes, SoftView, unseen
 from assay.search.index import GRAM_K1, Index, Windows, all_vectors, with_vectors
-from assay.search.lexical import Bm25, Counts
+from assay.search.lexical import Bm25, TermCounts
 from assay.search.profile import Profile, with_encoder
 from assay.search.sentence_index import Passages
 
@@ -211,7 +211,7 @@ def _arrays_of(index: Index) -> Arrays:
     return arrays
 
 
-def _count_arrays(name: str, counts: Counts) -> Arrays:
+def _count_arrays(name: str, counts: TermCounts) -> Arrays:
     return {
         f"{name}.offsets": counts.offsets,
         f"{name}.counted": counts.terms,
@@ -320,7 +320,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         arrays.pop(VECTORS, None)
     awaited = "" if VECTORS in arrays else profile.encoder
     counts = {
-        name: Counts(
+        name: TermCounts(
             lists["words"] if is_soft else list(fields[name].numbers),
             arrays[f"{name}.offsets"],
             arrays[f"{name}.counted"],
@@ -361,7 +361,7 @@ def _windows(profile: Profile, arrays: Arrays, lists: Lists) -> Windows:
     postings = replace(_field(WINDOW, profile, arrays, lists), documents=int(offsets[-1]), k1=k1)
     counts = None
     if f"{WINDOW}.offsets" in arrays:
-        counts = Counts(
+        counts = TermCounts(
             lists["words"],
             arrays[f"{WINDOW}.offsets"],
             arrays[f"{WINDOW}.counted"],

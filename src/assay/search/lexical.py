@@ -6,7 +6,7 @@ when the index is built (its *impact*; Anh & Moffat 2002, "Impact transformation
 the document's row, term by term. A query then adds up slices of one array by row, which numpy does
 at memory speed, and no score is computed twice.
 
-`Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
+`TermCounts` is the forward side (document to terms), kept so that a changed corpus re-analyses
 changed documents only. `Bm25` is the inverted side, which `Inverter` makes from it; the rows of a
 term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance Framework"),
 with log(1 + …) in the idf, which is never negative, and the mean length over the documents that
@@ -42,7 +42,7 @@ MOST_COUNTED = 65_535  # of a term in one document: what two bytes hold
 
 
 @dataclass(frozen=True)
-class Counts:
+class TermCounts:
     """How often each term stands in each document: row i has terms[offsets[i]:offsets[i+1]]."""
 
     vocabulary: list[str]
@@ -55,7 +55,7 @@ class Counts:
         return len(self.offsets) - 1
 
 
-def count_terms(texts: Sequence[str], terms_of: Terms) -> Counts:
+def count_terms(texts: Sequence[str], terms_of: Terms) -> TermCounts:
     """How often each term stands in each text."""
     counter = TermCounter(terms_of)
     return replace(counter.count(texts), vocabulary=list(counter.numbers))
@@ -80,8 +80,8 @@ class TermCounter(Generic[Text]):
         self._given = _TermNumbers(self._numbers_of)
 
     def count(
-        self, texts: Sequence[Text], reuse: Sequence[int] = (), before: Counts | None = None
-    ) -> Counts:
+        self, texts: Sequence[Text], reuse: Sequence[int] = (), before: TermCounts | None = None
+    ) -> TermCounts:
         """Of the next documents. Where `reuse[i]` is a row of `before`, its counts are taken over:
         the vocabulary then began with that one's. The vocabulary of the answer is empty."""
         terms: list[int] = []
@@ -100,7 +100,7 @@ class TermCounter(Generic[Text]):
             frequencies += counted.values()
             sizes.append(len(counted))
         times = np.minimum(np.array(frequencies, np.int64), MOST_COUNTED).astype(np.uint16)
-        return Counts([], offsets_of(sizes), np.array(terms, np.int32), times)
+        return TermCounts([], offsets_of(sizes), np.array(terms, np.int32), times)
 
     def _numbers_of(self, token: str) -> tuple[int, ...]:
         numbers = self.numbers
@@ -119,9 +119,9 @@ class _TermNumbers(dict[str, tuple[int, ...]]):
         return found
 
 
-def joined_counts(vocabulary: list[str], blocks: Sequence[Counts]) -> Counts:
+def joined_counts(vocabulary: list[str], blocks: Sequence[TermCounts]) -> TermCounts:
     """Documents one after the other, numbered over one vocabulary."""
-    return Counts(
+    return TermCounts(
         vocabulary,
         offsets_of(np.concatenate([np.diff(block.offsets) for block in blocks])),
         np.concatenate([block.terms for block in blocks]),
@@ -238,11 +238,11 @@ class Inverter:
     folder: Path | None
     name: str
     documents: int = 0
-    _waiting: list[Counts] = field(default_factory=list)
+    _waiting: list[TermCounts] = field(default_factory=list)
     _lengths: list[Array] = field(default_factory=list)
     _blocks: list[_Block] = field(default_factory=list)
 
-    def add(self, counts: Counts) -> None:
+    def add(self, counts: TermCounts) -> None:
         """The next documents. Terms are numbers of the whole collection."""
         self._waiting.append(counts)
         if sum(len(each.terms) for each in self._waiting) >= BLOCK_POSTINGS:
@@ -388,7 +388,7 @@ def _ranges(holding: Array) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def bm25(counts: Counts, *, k1: float, b: float) -> Bm25:
+def bm25(counts: TermCounts, *, k1: float, b: float) -> Bm25:
     """The inverted side of counts, in memory."""
     inverter = Inverter(None, "")
     inverter.add(counts)

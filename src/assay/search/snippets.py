@@ -59,7 +59,7 @@ _AROUND = 250  # characters in which the other half of a sentence is looked for 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class QueryWords:
     """What a question asks for: the words that stand for its own `among` those of a document, and
     which of its own one of them looks like, with whether it is a form of it; `meant`: what some of
     its words mean by the thesaurus, the forms of each word of a term; what a lemma weighs; the
@@ -76,7 +76,7 @@ class Asked:
     likeness: Floats | None = None
 
 
-def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, list[str]]:
+def best_passage(index: Index, asked: QueryWords, document: Document) -> tuple[str, list[str]]:
     """The passage with most of the question's words, and those words."""
     texts = shown_texts(document)
     whole = " ".join(document.text.split()) if len(document.text) <= ROOM + _AROUND else ""
@@ -111,7 +111,7 @@ def _around(text: str, begin: int) -> str:
     return " ".join(text[begin : begin + PASSAGE_CHARACTERS * 2].split())[: PASSAGE_CHARACTERS * 2]
 
 
-def best_of_field(index: Index, asked: Asked, document: Document, name: str) -> str:
+def best_of_field(index: Index, asked: QueryWords, document: Document, name: str) -> str:
     """A field from where it says most of what is asked for, where it is the first that is kept in
     sentences; from its beginning otherwise."""
     text, begin = document.fields.get(name, ""), 0
@@ -147,12 +147,12 @@ def _whole_sentence(text: str, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def with_words(index: Index, asked: Asked, text: str) -> tuple[str, list[str]]:
+def with_words(index: Index, asked: QueryWords, text: str) -> tuple[str, list[str]]:
     """A text, and those of its words that are asked for."""
     return text, asked.among(dict.fromkeys(index.analyzer.words(text)))
 
 
-def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] | None:
+def _best_span(index: Index, asked: QueryWords, texts: list[str]) -> tuple[int, int] | None:
     """By reading them: short texts, whose words count by their looks too."""
     text = "".join(texts)
     said: list[tuple[int, int, set[str]]] = []
@@ -174,7 +174,7 @@ def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] 
 
 
 def _earlier(
-    index: Index, asked: Asked, text: str, said: list[tuple[int, int, set[str]]], best: int
+    index: Index, asked: QueryWords, text: str, said: list[tuple[int, int, set[str]]], best: int
 ) -> int:
     """The first sentence from which on a passage says about as much as from the best one on."""
 
@@ -194,7 +194,7 @@ def _earlier(
     return next((number for number in range(best) if says(number) >= enough), best)
 
 
-def asked_for(index: Index, question: str) -> Asked:
+def asked_for(index: Index, question: str) -> QueryWords:
     """It remembers which words it was asked about: the documents found share most of theirs."""
     words = list(dict.fromkeys(index.analyzer.words(question)))[:MAX_WORDS]
     lemmas: dict[str, list[str]] = {}
@@ -246,7 +246,7 @@ def asked_for(index: Index, question: str) -> Asked:
     likeness = None
     if index.written is not None:
         likeness = index.written.likeness(question_terms(index.profile, question))
-    return Asked(
+    return QueryWords(
         among=among,
         looks_like=looks_like,
         meant=_by_thesaurus(index, words, lambda word: not same(index.lemma(word))),

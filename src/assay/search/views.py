@@ -12,7 +12,7 @@ from assay.core.types import Document, Locator
 from assay.law.places import Cited, normal_chapter
 from assay.law.versions import status_of_text
 from assay.search.arrays import Array
-from assay.search.reports.documents import Reported, reported
+from assay.search.reports.documents import ReportTexts, reported
 from assay.search.sentence_index import shown_texts
 
 # titles of provisions that say from when on an act applies
@@ -52,7 +52,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     is_transitional: bool  # says from when on the act applies, or that it is repealed
     dense: Parts  # what the encoder reads
     shown: list[str]  # what a passage is shown of
-    reported: Reported | None = None  # of a report
+    reported: ReportTexts | None = None  # of a report
 
 
 NO_PARTS = Parts(texts=(), most=0)

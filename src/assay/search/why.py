@@ -22,7 +22,7 @@ from assay.law.citing import section_name
 from assay.law.places import Cited, sections_named
 from assay.search.index import Index
 from assay.search.signals import HELD
-from assay.search.snippets import Asked
+from assay.search.snippets import QueryWords
 from assay.search.views import section_key
 
 # of the first score: what another section must have not to be less likely (research/shown.md, 31)
@@ -84,7 +84,7 @@ def less_likely(index: Index, hits: Sequence[Hit]) -> list[bool]:
     return [is_behind and (hit.score or 0.0) < least for hit, is_behind in first] + behind[FIRST:]
 
 
-def _named_hits(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:
+def _named_hits(index: Index, asked: QueryWords, hits: Sequence[Hit]) -> set[str]:
     """The hits that the question names. One word names the only provision that has it, and
     otherwise the one that it is the title of."""
     strength = {hit.doc_id: hit.explanation.get("named", 0.0) for hit in hits}
@@ -97,7 +97,7 @@ def _named_hits(index: Index, asked: Asked, hits: Sequence[Hit]) -> set[str]:
 
 
 def why_each(
-    index: Index, asked: Asked, hits: Sequence[Hit], documents: Sequence[Document], first: int
+    index: Index, asked: QueryWords, hits: Sequence[Hit], documents: Sequence[Document], first: int
 ) -> list[Why]:
     """Of these hits and their documents; `first` is the rank of the first of them."""
     if index.profile.kind == "stems":
@@ -124,7 +124,7 @@ def why_each(
 Held = tuple[tuple[str, ...], dict[str, str], tuple[str, ...]]  # words, instead, missing
 
 
-def _by_postings(index: Index, asked: Asked, hits: Sequence[Hit]) -> list[Held]:
+def _by_postings(index: Index, asked: QueryWords, hits: Sequence[Hit]) -> list[Held]:
     """Long texts are not read again: the index says which of them have a word."""
     full = index.fields["full"]
     rows = np.array([index.row_of[hit.doc_id] for hit in hits], np.int64)
@@ -146,7 +146,7 @@ def _by_postings(index: Index, asked: Asked, hits: Sequence[Hit]) -> list[Held]:
     ]
 
 
-def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
+def _by_reading(index: Index, asked: QueryWords, document: Document) -> Held:
     text = f"{document.title} {document.text[:READ]}"
     running = index.analyzer.words(text)
     said = dict.fromkeys(running)
@@ -171,7 +171,7 @@ def _by_reading(index: Index, asked: Asked, document: Document) -> Held:
     return words, {word: has[word] for word in words if has[word]}, tuple(missing)
 
 
-def _by_thesaurus(asked: Asked, running: list[str], has: dict[str, str]) -> dict[str, str]:
+def _by_thesaurus(asked: QueryWords, running: list[str], has: dict[str, str]) -> dict[str, str]:
     """Adds what a document says for words of the question to what it `has`: a term, where it has
     not the words themselves. Gives the words of several that mean a term together, with these in
     one."""
@@ -216,7 +216,7 @@ def _may_be_there(index: Index, word: str, text: str) -> bool:
     return len(part) >= gram and part in text.casefold()
 
 
-def _tells(asked: Asked, word: str) -> bool:
+def _tells(asked: QueryWords, word: str) -> bool:
     return asked.telling[word] >= TELLING
 
 
@@ -230,7 +230,7 @@ def _related(
     if not index.has_sections:
         return [Why()] * len(hits)
     sections = [section_key(index.sections, index.act_of, index.row_of[hit.doc_id]) for hit in hits]
-    read = _Read()
+    read = _SectionReader()
     every = []
     for number, document in enumerate(documents):
         place = sections.index(sections[number])
@@ -251,7 +251,7 @@ def _related(
     return every
 
 
-class _Read:
+class _SectionReader:
     """What documents say of sections, each read once: the numbers in it, and what it cites."""
 
     def __init__(self) -> None:
@@ -270,7 +270,7 @@ class _Read:
         return self._cited[document.id]
 
 
-def _refers(citing: Document, cited: Document, read: _Read) -> bool:
+def _refers(citing: Document, cited: Document, read: _SectionReader) -> bool:
     """Whether a provision names the section of another of the same act. Most do not have its
     number, and are not read."""
     here, there = citing.locator, cited.locator

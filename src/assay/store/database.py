@@ -340,13 +340,13 @@ def write(engine: Engine, work: Callable[[Connection], T]) -> T:
     return _with_retries(engine, attempt)
 
 
-class Connected(Protocol):
+class StorePart(Protocol):
     """A part of a store: it has a database to work on."""
 
     _engine: Engine
 
 
-S = TypeVar("S", bound=Connected)
+S = TypeVar("S", bound=StorePart)
 
 
 def reading(method: Callable[Concatenate[S, Connection, P], T]) -> Callable[Concatenate[S, P], T]:

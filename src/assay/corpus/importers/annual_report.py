@@ -246,7 +246,7 @@ class ParsedPage(msgspec.Struct):
     sections: list[ParsedSection] = []
 
 
-class Parsed(msgspec.Struct):
+class ParsedReport(msgspec.Struct):
     pages: list[ParsedPage]
     title: str = ""
     city: str = ""
@@ -256,7 +256,7 @@ class Parsed(msgspec.Struct):
 
 def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document | Problem]:
     try:
-        parsed = msgspec.convert(read_json(path), Parsed)
+        parsed = msgspec.convert(read_json(path), ParsedReport)
     except InputError as error:
         yield Problem(code="bad-json", where=error.where, reason=error.message)
         return
@@ -297,7 +297,7 @@ def _town_and_kind(
     return about
 
 
-def _metrics_document(report: Report, parsed: Parsed) -> Document:
+def _metrics_document(report: Report, parsed: ParsedReport) -> Document:
     return Document(
         id=f"{report.id}:metrics",
         title=f"{report.title} – tunnusluvut",

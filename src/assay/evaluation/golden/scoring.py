@@ -21,7 +21,7 @@ from assay.law.matching import (
     CellText,
     KnownDocument,
     Locate,
-    Place,
+    PlaceKey,
     hit_place,
     in_column,
     in_force,
@@ -64,9 +64,9 @@ class Checks:
 
     k: int
     min_score: float
-    expected: tuple[Place, ...] = ()
-    negatives: tuple[Place, ...] = ()
-    traps: tuple[Place, ...] = ()
+    expected: tuple[PlaceKey, ...] = ()
+    negatives: tuple[PlaceKey, ...] = ()
+    traps: tuple[PlaceKey, ...] = ()
     wrong_law_fails: bool = False
     evidence: tuple[str, ...] = ()
     evidence_of: tuple[tuple[str, ...], ...] = ()  # the terms a single expectation adds
@@ -82,7 +82,7 @@ class CheckedHit:
 
     rank: int
     hit: Hit
-    place: Place
+    place: PlaceKey
     expected: tuple[int, ...] = ()
     met: tuple[int, ...] = ()
     problem: str = ""
@@ -165,7 +165,7 @@ def checks_of(
     )
 
 
-def _stated_places(query: Query, check: str, language: str) -> tuple[Place, ...]:
+def _stated_places(query: Query, check: str, language: str) -> tuple[PlaceKey, ...]:
     """The places a check states; in a trap a law may stand alone. A place that states nothing, or
     what cannot be read, would never be met, and as a negative or a trap never fail."""
     places = []
@@ -319,7 +319,7 @@ def _check_hit(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ch
 
 
 def _hit_problem(
-    checks: Checks, expected: Sequence[int], hit: Hit, place: Place, locate: Locate | None
+    checks: Checks, expected: Sequence[int], hit: Hit, place: PlaceKey, locate: Locate | None
 ) -> tuple[str, tuple[int, ...], str]:
     """Why a hit at an expected place does not count, the first of version, score, evidence; else
     what it meets; and which evidence it lacks."""
@@ -468,7 +468,7 @@ class _QuestionFacts:
         )
 
 
-def _top_label(place: Place, wanted: Sequence[Place]) -> str:
+def _top_label(place: PlaceKey, wanted: Sequence[PlaceKey]) -> str:
     """The label of the first hit; of a whole row without the wanted column, with its columns."""
     lacks = any(each.column and matches(replace(each, column=""), place) for each in wanted)
     has = sorted(place.columns) if lacks and not place.column else []

@@ -18,7 +18,7 @@ from assay.evaluation.golden.scoring import (
 from assay.law.matching import (
     EXPECTATION_KEYS,
     KnownDocument,
-    Place,
+    PlaceKey,
     in_force,
     label,
     matches,
@@ -90,7 +90,7 @@ class _CorpusPlaces:
             self._by_section.setdefault(document.place.section, []).append(document)
             self._by_page.setdefault(document.place.page, []).append(document)
 
-    def at(self, wanted: Place) -> list[KnownDocument]:
+    def at(self, wanted: PlaceKey) -> list[KnownDocument]:
         among = self._every
         if wanted.section:
             among = self._by_section.get(wanted.section, [])

@@ -190,7 +190,7 @@ def _figures(document: Document) -> list[Figure]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedColumn:
     """What a question says of the column it wants."""
 
     kinds: frozenset[str]
@@ -200,7 +200,7 @@ class Wanted:
     unit: str
 
 
-def wanted(question: str, label: str = "") -> Wanted:
+def wanted(question: str, label: str = "") -> WantedColumn:
     """Of the row that is called `label`; without one, of any row."""
     named = _words(label)
     rest = " ".join(
@@ -208,7 +208,7 @@ def wanted(question: str, label: str = "") -> Wanted:
         for word in re.findall(r"[\w%€+/.-]+", question)
         if YEAR.search(word) or not any(_is_said(own, word.lower()) for own in named)
     )
-    return Wanted(
+    return WantedColumn(
         kinds=kinds_asked(rest),
         words=tuple(word for word in _words(rest) if word not in STOP),
         years=frozenset(int(year) for year in YEAR.findall(question)),
@@ -256,7 +256,7 @@ def best_column(
     return max(figures, key=lambda figure: _fit(asked, figure, own_year))
 
 
-def _fit(asked: Wanted, figure: Figure, own_year: int | None) -> float:
+def _fit(asked: WantedColumn, figure: Figure, own_year: int | None) -> float:
     kinds = kinds_of(figure.column)
     fit = OF_KIND * len(kinds & asked.kinds) - UNASKED_KIND * len(kinds - asked.kinds)
     fit += _by_words(asked.words, figure.column)

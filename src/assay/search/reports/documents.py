@@ -31,7 +31,7 @@ _AT_START = re.compile(r"(?<![\d.])1\.1\.(?!\s?[-–])")
 _SENTENCE = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
 
-class Marks(msgspec.Struct, frozen=True, array_like=True):
+class DocumentMarks(msgspec.Struct, frozen=True, array_like=True):
     """What is known of a document beside its words."""
 
     kind: str
@@ -50,7 +50,7 @@ class Marks(msgspec.Struct, frozen=True, array_like=True):
     compared: tuple[str, ...] = ()  # the towns that a row is called after
 
 
-def page_texts(reports: Sequence[Reported]) -> list[str]:
+def page_texts(reports: Sequence[ReportTexts]) -> list[str]:
     """For each row and table the first words of the prose on its page: what a heading leaves unsaid
     may stand there."""
     words: dict[str, list[str]] = {}
@@ -63,7 +63,7 @@ def page_texts(reports: Sequence[Reported]) -> list[str]:
     ]
 
 
-class Reported(msgspec.Struct, frozen=True, kw_only=True):
+class ReportTexts(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     context: str
     body: str
@@ -72,7 +72,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     marks: str  # as the index keeps them
 
 
-def reported(document: Document) -> Reported:
+def reported(document: Document) -> ReportTexts:
     kind = _kind(document)
     fields = document.fields
     heading = fields.get("section_title", "")
@@ -99,7 +99,7 @@ def reported(document: Document) -> Reported:
         body = document.text
         context = [heading]
     marks = _marks(document, kind)
-    return Reported(
+    return ReportTexts(
         label=label,
         context=" ".join(dict.fromkeys(part for part in context if part)),
         body=body,
@@ -132,11 +132,11 @@ def pairs_in(prose: str) -> list[str]:
     return [" ".join(sentences[at : at + 2]) for at in range(len(sentences))]
 
 
-class Marked:
+class MarkColumns:
     """The marks of all documents as columns: the name and place of each, and masks."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        decode = msgspec.json.Decoder(Marks).decode
+        decode = msgspec.json.Decoder(DocumentMarks).decode
         every = [decode(line) for line in lines]
         towns = {marks.town for marks in every}
         self.towns = tuple(sorted(towns - {""}))  # that have a report
@@ -215,7 +215,7 @@ def _figures(document: Document) -> list[dict[str, object]]:
     return figures if isinstance(figures, list) else []
 
 
-def _marks(document: Document, kind: str) -> Marks:
+def _marks(document: Document, kind: str) -> DocumentMarks:
     metadata = document.metadata
     fields = document.fields
     place = document.locator
@@ -241,7 +241,7 @@ def _marks(document: Document, kind: str) -> Marks:
     budgets = {year_of(column) or report_year for column in columned if kind_of(column) == "budget"}
     if kind == PROSE and BUDGET.search(text):
         budgets = {*years}
-    return Marks(
+    return DocumentMarks(
         kind,
         str(metadata.get("town") or ""),
         tuple(sorted(years - {0})),

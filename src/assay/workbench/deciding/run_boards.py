@@ -35,7 +35,7 @@ from assay.evaluation.gate_values import (
 )
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.evaluation.receipts import git
-from assay.evaluation.trends import Commit, Event, Past, Trend, steps
+from assay.evaluation.trends import Commit, Event, PastRun, Trend, steps
 from assay.formats import read_gold
 from assay.reports.answers import HEADLINE_SHARE
 from assay.reports.wording import ERRORS, SHOWN_MUSTS, Sentences
@@ -462,7 +462,7 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
     ]
 
 
-def _mean(past: Past) -> float | None:
+def _mean(past: PastRun) -> float | None:
     """The mean with today's labels; None if the run was not scored with them."""
     values = past.values.values()
     return sum(values) / len(values) if past.rescored and values else None
@@ -492,17 +492,17 @@ def _read_graded_set(path: Path, stamp: Stamp) -> _GradedSet | None:
     return None if known.is_golden else _GradedSet(stamp, known)
 
 
-def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None) -> Past | None:
+def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None) -> PastRun | None:
     """A run never changes: with the same labels its values are computed once."""
 
-    def values() -> Past | None:
+    def values() -> PastRun | None:
         checked = stored_answers(service, record.id) if record.gold.startswith(ANSWERS) else None
         if checked is not None:
             each = {
                 id: figures[HEADLINE_SHARE] for id, figures in checked.results.per_query.items()
             }
             git = checked.results.receipt.git
-            return Past(fingerprint="", values=_without_missing(each), git=git)
+            return PastRun(fingerprint="", values=_without_missing(each), git=git)
         try:
             return _values_today(stored_run(service, record.id).results, labels)
         except AssayError:
@@ -512,7 +512,7 @@ def _values_then(service: Service, record: RunRecord, labels: _GradedSet | None)
     return compute_once(("past", service.store.address, record.id, stamp), values)
 
 
-def _values_today(results: Results, labels: _GradedSet | None) -> Past:
+def _values_today(results: Results, labels: _GradedSet | None) -> PastRun:
     """Scored again with the labels of today where the hits that are kept are enough for it, so that
     judging more changes no level; else as they were."""
     key, measure = headline(results)
@@ -531,11 +531,11 @@ def _values_today(results: Results, labels: _GradedSet | None) -> Past:
         value_of = {
             query.id: value for query, value in again if query.id in hits and value == value
         }
-        return Past(fingerprint="", values=value_of, rescored=True, git=results.receipt.git)
+        return PastRun(fingerprint="", values=value_of, rescored=True, git=results.receipt.git)
     else:
         values = {entry.query_id: entry.metrics.get(key) for entry in results.per_query}
     receipt = results.receipt
-    return Past(
+    return PastRun(
         fingerprint=receipt.gold.fingerprint, values=_without_missing(values), git=receipt.git
     )
 

@@ -78,7 +78,7 @@ from assay.workbench.scoring.history import StoredRun, run_records, stored_run
 __all__ = [
     "BaselineComparison",
     "BaselineSummary",
-    "Change",
+    "ComparedRuns",
     "Lead",
     "OpenQuestion",
     "PairToJudge",
@@ -129,7 +129,7 @@ class SliceChange(msgspec.Struct, frozen=True, kw_only=True):
     few: bool
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedRuns(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a comparison that does not depend on gates."""
 
     outcome: ComparisonOutcome
@@ -155,7 +155,7 @@ class RunComparison(
     a: RunLine
     b: RunLine
     names: tuple[str, str]
-    change: Change
+    change: ComparedRuns
     lead: Lead
     ship: Ship
     verdict: Verdict | None
@@ -313,11 +313,11 @@ def lead_between(service: Service, first: str, second: str, names: tuple[str, st
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _known_change(address: str, runs: tuple[StoredRun, StoredRun]) -> Change:
+def _known_change(address: str, runs: tuple[StoredRun, StoredRun]) -> ComparedRuns:
     return compute_once(("change", address, runs[0].id, runs[1].id), lambda: _change(runs))
 
 
-def _change(runs: tuple[StoredRun, StoredRun]) -> Change:
+def _change(runs: tuple[StoredRun, StoredRun]) -> ComparedRuns:
     before, after = with_same_judgments([run.results for run in runs])[0]
     comparison, head = _compare_runs(runs)
     pairs = list(_pairs(before, after, head.key))
@@ -326,7 +326,7 @@ def _change(runs: tuple[StoredRun, StoredRun]) -> Change:
         warnings = [warning for warning in comparison.warnings if "both have scored" not in warning]
         comparison = msgspec.structs.replace(comparison, warnings=warnings)
     to_judge, sure, expected = _find_doubt(before, after, comparison, head)
-    return Change(
+    return ComparedRuns(
         outcome=_outcome(head),
         head=head,
         comparison=comparison,

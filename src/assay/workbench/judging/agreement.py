@@ -34,7 +34,7 @@ PATIENCE = 30  # a slow value is kept for this many times the time it took; tast
 
 
 @dataclass(frozen=True)
-class _Entry(Generic[V]):
+class _CacheEntry(Generic[V]):
     state: object
     value: V
     took: float  # seconds of processor time
@@ -45,7 +45,7 @@ class StaleCache(Generic[K, V]):
     """A cache of one value per key, with the state of the files it was computed from."""
 
     def __init__(self) -> None:
-        self._entries: dict[K, _Entry[V]] = {}
+        self._entries: dict[K, _CacheEntry[V]] = {}
         self._locks: dict[K, threading.Lock] = {}
 
     def get(self, key: K, state: object, compute: Callable[[], V]) -> V:
@@ -79,7 +79,7 @@ class StaleCache(Generic[K, V]):
         begun = time.thread_time()
         value = compute()
         took = time.thread_time() - begun
-        self._entries[key] = _Entry(state, value, took, time.monotonic() + PATIENCE * took)
+        self._entries[key] = _CacheEntry(state, value, took, time.monotonic() + PATIENCE * took)
         return value
 
 
@@ -111,7 +111,7 @@ class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class TwoJudges(msgspec.Struct, frozen=True, kw_only=True):
     """How far two judges agree, for one sentence. `lenient` is the judge who gives higher grades,
     where that is certain."""
 
@@ -196,13 +196,13 @@ def _compute(session: JudgingSession) -> tuple[Agreement, int]:
 _figures: StaleCache[Path, tuple[Agreement, int]] = StaleCache()
 
 
-def facts_of(figures: Agreement) -> list[Fact]:
+def facts_of(figures: Agreement) -> list[TwoJudges]:
     """The agreement of every two judges who share documents, most documents first."""
     found = []
     for two in figures.by_pair:
         kappa = two.agreement.weighted_kappa.value
         found.append(
-            Fact(
+            TwoJudges(
                 judges=two.judges,
                 pairs=two.agreement.pairs,
                 exact=two.agreement.exact.value,

@@ -91,7 +91,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         if vote.query_id in session.pool_by_query
     ]
     people, machines = grades_by_people(votes, read_policy(dataset)), grades_by_machines(votes)
-    systems: dict[str, list[_Judged]] = defaultdict(list)
+    systems: dict[str, list[_AnswerValues]] = defaultdict(list)
     for query in session.gold.queries:
         kept = reader.get(query.id)
         if kept is None:
@@ -103,7 +103,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
                 claims[pair.doc_id] = msgspec.convert(document.metadata["claim"], Claim)
         both_kinds = (people.get(query.id, {}), machines.get(query.id, {}))
         by_people, by_machines = (values_of(record, claims, grades) for grades in both_kinds)
-        judged = _Judged(query.text, by_people, by_machines)
+        judged = _AnswerValues(query.text, by_people, by_machines)
         systems[record.system].append(judged)
     asked = {pair.key for pairs in session.pool_by_query.values() for pair in pairs}
     graded = [
@@ -121,7 +121,7 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
     )
 
 
-class _Judged(NamedTuple):
+class _AnswerValues(NamedTuple):
     """One answer: its question, and its values by people and by machines."""
 
     question: str
@@ -173,7 +173,7 @@ def _support(record: AnswerRecord, grades: Mapping[str, int]) -> Iterator[list[i
 # ── one system ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _system(name: str, judged: Sequence[_Judged]) -> JudgedSystem:
+def _system(name: str, judged: Sequence[_AnswerValues]) -> JudgedSystem:
     verdicts = Counter(
         f"{'correct' if answer.people['correct'] else 'not correct'}, "
         f"{'grounded' if answer.people['grounded'] else 'not grounded'}"
@@ -186,7 +186,7 @@ def _system(name: str, judged: Sequence[_Judged]) -> JudgedSystem:
     )
 
 
-def _figure(measure: str, judged: Sequence[_Judged]) -> JudgedFigure:
+def _figure(measure: str, judged: Sequence[_AnswerValues]) -> JudgedFigure:
     people = _by_question((answer.question, answer.people[measure]) for answer in judged)
     machines = _by_question((answer.question, answer.machines[measure]) for answer in judged)
     both = [question for question in people if question in machines]

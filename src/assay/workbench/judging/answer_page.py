@@ -39,7 +39,7 @@ BAD_VALUES = {"not_found", "differs", "missing", "not_yet", "no_longer"} | {
 }
 
 
-class CheckLine(msgspec.Struct, frozen=True, kw_only=True):
+class ChipCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One exact check of a citation or quotation. `tone` is good, bad, or open."""
 
     check: str
@@ -61,7 +61,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     end: int
     value: str
-    checks: list[CheckLine]
+    checks: list[ChipCheck]
     source: SourceText | None = None
     claim: str = ""
     diff: list[tuple[str, str]] = []
@@ -71,7 +71,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True):
         return tone_of(self.value)
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerText(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of the answer, and the chip that stands on it."""
 
     text: str
@@ -80,7 +80,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 class ShownSentence(msgspec.Struct, frozen=True, kw_only=True):
     number: int  # -1 for what lies between sentences
-    pieces: list[Piece]
+    pieces: list[AnswerText]
 
 
 class ShownClaim(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,7 +205,7 @@ def _chips(record: AnswerRecord, language: str) -> Iterator[Chip]:
                 start=citation.start,
                 end=citation.end,
                 value=value,
-                checks=[CheckLine(check=kind, value=value, reason=reason)],
+                checks=[ChipCheck(check=kind, value=value, reason=reason)],
                 source=record.sources.get(getattr(citation, "source", "")),
                 diff=diff_pieces(getattr(citation, "diff", "")),
             )
@@ -213,12 +213,12 @@ def _chips(record: AnswerRecord, language: str) -> Iterator[Chip]:
 
 def _checks(
     finding: CitationFinding, reasons: Mapping[tuple[str, int], str]
-) -> Iterator[CheckLine]:
+) -> Iterator[ChipCheck]:
     for check in CHECKS:
         value = getattr(finding, check)
         if value not in ("not_given", "unknown"):
             reason = reasons.get((check, finding.start), "")
-            yield CheckLine(check=check, value=value, reason=reason)
+            yield ChipCheck(check=check, value=value, reason=reason)
 
 
 _DIFF = re.compile(r"\[-(.*?)-\]|\{\+(.*?)\+\}", re.DOTALL)
@@ -252,18 +252,18 @@ def _sentences(text: str, record: AnswerRecord, chips: list[Chip]) -> Iterator[S
         yield ShownSentence(number=-1, pieces=list(_pieces(text, at, len(text), chips)))
 
 
-def _pieces(text: str, start: int, end: int, chips: list[Chip]) -> Iterator[Piece]:
+def _pieces(text: str, start: int, end: int, chips: list[Chip]) -> Iterator[AnswerText]:
     at = start
     for chip in chips:
         if not stands_in(chip.start, chip.end, (start, end)):
             continue
         low, high = max(chip.start, at), min(max(chip.end, at), end)
         if low > at:
-            yield Piece(text=text[at:low])
-        yield Piece(text=text[low:high], chip=chip)
+            yield AnswerText(text=text[at:low])
+        yield AnswerText(text=text[low:high], chip=chip)
         at = high
     if at < end:
-        yield Piece(text=text[at:end])
+        yield AnswerText(text=text[at:end])
 
 
 # ── the source with its marks ─────────────────────────────────────────────────────────────────────

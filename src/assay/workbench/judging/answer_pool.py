@@ -59,7 +59,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     quotes: tuple[str, ...] = ()
 
 
-class Cited(msgspec.Struct, frozen=True, kw_only=True):
+class SourceLink(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence with a source that it cites. Without a claim nobody is asked: the citation has a
     fault, and supports nothing, or there is no text to judge by."""
 
@@ -83,7 +83,7 @@ class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
     entry: AnswerEntry
     notes: list[AnswerNote]
     sentences: list[tuple[int, int]]
-    cited: list[Cited]
+    cited: list[SourceLink]
     sources: dict[str, SourceText]
 
 
@@ -242,7 +242,7 @@ def _prepare_answer(
     made = _Claims(query_id, language)
     sentences = _sentences(text, entry)
     sources: dict[str, SourceText] = {}
-    cited: list[Cited] = []
+    cited: list[SourceLink] = []
     for number, (start, end) in enumerate(sentences):
         quotes = tuple(
             quotation.text for quotation in entry.quotes if start <= quotation.start < end
@@ -257,7 +257,7 @@ def _prepare_answer(
             claim = Claim(kind="support", sentence=number, source=key, quotes=quotes)
             id = "" if is_fault or not source.text else made.add(claim, text[start:end], source)
             cited.append(
-                Cited(sentence=number, citation=place, source=key, claim=id, is_fault=is_fault)
+                SourceLink(sentence=number, citation=place, source=key, claim=id, is_fault=is_fault)
             )
     for quote in entry.quotes:
         if quote.source and quote.source not in sources:

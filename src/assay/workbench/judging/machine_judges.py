@@ -49,7 +49,12 @@ from assay.judging.machine import (
 )
 from assay.judging.pool import pool_path, read_pool, texts_of
 from assay.judging.votes import document_fingerprint, label_votes_of, read_votes
-from assay.search.document_questions import MAX_QUESTION_CHARACTERS, Written, read_written, shipped
+from assay.search.document_questions import (
+    MAX_QUESTION_CHARACTERS,
+    DocumentQuestions,
+    read_written,
+    shipped,
+)
 from assay.workbench.judging import votes_to_labels
 from assay.workbench.project.config import CONFIG_NAME, read_config
 
@@ -701,7 +706,7 @@ class _QuestionRun:
             answer = DraftedQuestions(state="outage", why=why)
         self.spent += answer.spent
         if answer.state == "answered":
-            self._append(Written(document.id, answer.questions))
+            self._append(DocumentQuestions(document.id, answer.questions))
             self.documents += 1
             self.questions += len(answer.questions)
             self.bad_in_a_row = 0
@@ -714,7 +719,7 @@ class _QuestionRun:
         else:
             self.stopped, self.why = answer.state, answer.why or "max_cost is nearly spent"
 
-    def _append(self, line: Written) -> None:
+    def _append(self, line: DocumentQuestions) -> None:
         try:
             with self.plan.output.open("ab") as stream:
                 stream.write(msgspec.json.encode(line) + b"\n")

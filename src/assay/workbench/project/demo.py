@@ -37,7 +37,7 @@ from assay.workbench.project.service import Service, open_service
 from assay.workbench.review.suggestions import suggest
 from assay.workbench.scoring.history import evaluate
 from assay.workbench.scoring.report import report_file
-from assay.workbench.scoring.request import Progress, Scored, ScoreRequest, show_no_progress
+from assay.workbench.scoring.request import Progress, ScoredRun, ScoreRequest, show_no_progress
 from assay.workbench.scoring.score import score
 from assay.workbench.searching import corpora
 from assay.workbench.searching.open_corpora import open_with_engine
@@ -56,7 +56,7 @@ def copy_samples(folder: Path) -> Path:
     return folder
 
 
-def demo(output: Path, progress: Progress = show_no_progress) -> dict[str, Scored]:
+def demo(output: Path, progress: Progress = show_no_progress) -> dict[str, ScoredRun]:
     """Engines on the English sample: a floor, one a user would write, plain BM25, and ours, or BM25
     on forms of words where the extra `search` is not installed. The results of the last, with the
     comparison against the one before it, are left as JSON and as a page."""

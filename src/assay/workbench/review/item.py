@@ -33,7 +33,7 @@ MOST_CANDIDATES = 12
 MOST_FOUND = 10
 MAX_TEXT = 400_000  # characters of a document that are shown
 
-Piece = tuple[str, bool]  # a stretch of text, and whether it is a word of the query
+MarkedText = tuple[str, bool]  # a stretch of text, and whether it is a word of the query
 
 
 class NamedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class NamedPart(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     made: bool
-    pieces: list[Piece]
+    pieces: list[MarkedText]
 
 
 class ReviewDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class ReviewDocument(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
     date: str = ""
     parts: list[NamedPart] = []
-    passages: list[list[Piece]] = []
+    passages: list[list[MarkedText]] = []
     words: int = 0  # of the whole text
     decisions: list[Feedback] = []
     other_cases: list[str] = []  # the decisions of another case than the search was made for
@@ -68,7 +68,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     doc_id: str
     title: str
-    snippet: list[Piece]
+    snippet: list[MarkedText]
     corpus: str = ""
     searches: int = 0  # that showed it
     kinds: list[str] = []  # of evidence
@@ -78,7 +78,7 @@ class WholeDocument(msgspec.Struct, frozen=True, kw_only=True):
     doc_id: str
     title: str
     language: str
-    paragraphs: list[list[Piece]]
+    paragraphs: list[list[MarkedText]]
 
 
 class GradeChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,9 +262,9 @@ def _field_to_read(document: Document, name: str) -> tuple[str, bool, str] | Non
     return (name, not own, own or made) if own or made else None
 
 
-def marked(text: str, words: frozenset[str]) -> list[Piece]:
+def marked(text: str, words: frozenset[str]) -> list[MarkedText]:
     """The text in pieces, with the words of the query marked."""
-    pieces: list[Piece] = []
+    pieces: list[MarkedText] = []
     end = 0
     for found in WORD.finditer(text):
         if found.group().lower() in words:

@@ -21,7 +21,7 @@ from assay.formats.results_json import read_answers
 from assay.law.matching import (
     NOWHERE,
     KnownDocument,
-    Place,
+    PlaceKey,
     close_versions,
     known_document,
     matches,
@@ -33,7 +33,7 @@ from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
     Progress,
     Say,
-    Scored,
+    ScoredRun,
     ScoreRequest,
     ask_engine_of,
     no_common_queries,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from assay.corpus.disk import Corpus
 
 
-def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
+def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> ScoredRun:
     """Pass or fail for every question of a golden set."""
     if request.measures or request.with_machine_judgments:
         raise UsageError(
@@ -77,7 +77,7 @@ def score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
         worst_case=request.worst_case,
     )
     warnings += _calibration_warnings(answers, results, corpus)
-    return Scored(
+    return ScoredRun(
         results=sign_results(results, signature_of(request)),
         warnings=tuple(warnings),
         failed=results.receipt.counts["n_failed"],
@@ -186,7 +186,7 @@ def expects_place_in(gold: GoldSet, corpora: Collection[Corpus]) -> bool:
     return False
 
 
-def _expected_places(gold: GoldSet, language: str) -> set[Place]:
+def _expected_places(gold: GoldSet, language: str) -> set[PlaceKey]:
     """The places of all questions, each as wide as its law, its section or its document."""
     found = set()
     for query in gold.queries:
@@ -196,7 +196,7 @@ def _expected_places(gold: GoldSet, language: str) -> set[Place]:
             places = ()
         for place in places:
             found.add(
-                Place(
+                PlaceKey(
                     doc_ids=place.doc_ids,
                     act_numbers=place.act_numbers,
                     law_names=place.law_names,

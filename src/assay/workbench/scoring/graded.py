@@ -61,7 +61,7 @@ from assay.workbench.scoring.request import (
     DEFAULT_TOP_K,
     Progress,
     Say,
-    Scored,
+    ScoredRun,
     ScoreRequest,
     ask_engine_of,
     measures_of_set,
@@ -75,7 +75,7 @@ if TYPE_CHECKING:  # corpora take long to load, and most engines search none of 
     from assay.corpus.disk import Corpus
 
 
-def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
+def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> ScoredRun:
     if request.k is not None or request.min_score is not None:
         raise UsageError(
             "--k and --min-score are for golden sets; this one is graded",
@@ -103,7 +103,7 @@ def score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say: 
         *rubric_warnings(gold, request.dataset),
         *_log_warnings(gold, request.dataset),
     )
-    return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
+    return ScoredRun(results=results, warnings=warnings, failed=counts["n_failed"])
 
 
 def _log_warnings(gold: GoldSet, dataset: Path) -> Iterable[str]:

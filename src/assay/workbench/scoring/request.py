@@ -99,7 +99,7 @@ def request_for(engine: EngineConfig, dataset: Path, name: str = "") -> ScoreReq
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
+class ScoredRun:
     """A scored run: the results that are printed and saved, and what people should be warned
     about."""
 

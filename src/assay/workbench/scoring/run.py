@@ -72,7 +72,7 @@ PairName = tuple[str, str]  # (gold set, engine)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """One engine on one gold set: results, or the error that stopped it."""
 
     gold: str
@@ -111,21 +111,21 @@ def run_all(
     file: Path,
     *,
     fresh: bool = False,
-    done: Callable[[Outcome, int], None] = lambda outcome, total: None,
+    done: Callable[[RunOutcome, int], None] = lambda outcome, total: None,
     warn: Callable[[str], None] = lambda warning: None,
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     """Score every pair of the configuration read from `file`; unchanged pairs come from the cache.
     `done` hears of each pair, and how many there are; `warn` of gates that cannot be decided."""
     require_pairs(config, file)
     for warning in check_gates(config, file):
         warn(warning)
     pairs, folder = list(_pairs(config)), file.resolve().parent
-    outcomes: dict[PairName, Outcome] = {}
+    outcomes: dict[PairName, RunOutcome] = {}
     waiting = []
     for gold_name, engine_name in pairs:
         cached = None if fresh else _read_cached(config, folder, gold_name, engine_name)
         if cached is not None:
-            outcome = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
+            outcome = RunOutcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
             outcomes[gold_name, engine_name] = outcome
             done(outcome, len(pairs))
         else:
@@ -173,7 +173,7 @@ def _check_answer_file(config: Config, name: str) -> CheckedFile:
     return CheckedFile(name=name, system=system, results=results)
 
 
-def exit_code(outcomes: Sequence[Outcome | CheckedFile]) -> int:
+def exit_code(outcomes: Sequence[RunOutcome | CheckedFile]) -> int:
     """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
     codes = {outcome.error_exit for outcome in outcomes if outcome.error}
     codes |= {EngineError.exit_code for outcome in outcomes if _failed_calls(outcome.results)}
@@ -214,7 +214,7 @@ def _pairs(config: Config) -> Iterator[PairName]:
             yield gold_name, engine_name
 
 
-def _score_pairs(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
+def _score_pairs(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[RunOutcome]:
     """Each pair as it is done, every one in a process of its own: an engine that crashes, hangs or
     leaves something behind is named, and the others have their results."""
     home = workspace().resolve()
@@ -239,7 +239,7 @@ def _score_pairs(config: Config, folder: Path, pairs: Sequence[PairName]) -> Gen
 
 def score_pair(
     config: Config, folder: Path, home: Path, gold_name: str, engine_name: str
-) -> Outcome:
+) -> RunOutcome:
     """Score one pair in a worker process, from the folder of the configuration, so that search
     modules are found, but with the workspace of the command."""
     os.environ["ASSAY_HOME"] = str(home)
@@ -256,7 +256,7 @@ def score_pair(
     except AssayError as error:
         return _failed_outcome(gold_name, engine_name, str(error), error.exit_code)
     results = msgspec.structs.replace(scored.results, cache_key=_cache_key(gold, engine, folder))
-    return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
+    return RunOutcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
 def _failure_message(failure: Failure, timeout: float | None) -> str:
@@ -270,8 +270,8 @@ def _exit_code_of(failure: Failure) -> int:
     return AssayError.exit_code if failure.kind == "raised" else EngineError.exit_code
 
 
-def _failed_outcome(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
-    return Outcome(
+def _failed_outcome(gold_name: str, engine_name: str, error: str, error_exit: int) -> RunOutcome:
+    return RunOutcome(
         gold=gold_name,
         engine=engine_name,
         results=None,
@@ -285,8 +285,8 @@ def _failed_outcome(gold_name: str, engine_name: str, error: str, error_exit: in
 
 
 def _with_verdict(
-    outcome: Outcome, config: Config, file: Path, outcomes: Sequence[Outcome]
-) -> Outcome:
+    outcome: RunOutcome, config: Config, file: Path, outcomes: Sequence[RunOutcome]
+) -> RunOutcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached
     results."""
     if outcome.results is None:
@@ -309,7 +309,7 @@ def _with_verdict(
     return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=verdict))
 
 
-def _refuse_idle_gates(config: Config, file: Path, outcomes: Sequence[Outcome]) -> None:
+def _refuse_idle_gates(config: Config, file: Path, outcomes: Sequence[RunOutcome]) -> None:
     """A gate that holds for nothing that was run would pass whatever the results are. One that may
     be for a pair that failed is left: the failure is told."""
     for number, gate in enumerate(config.gates):
@@ -322,7 +322,7 @@ def _refuse_idle_gates(config: Config, file: Path, outcomes: Sequence[Outcome]) 
             )
 
 
-def _gate_applies(gate: GateConfig, outcome: Outcome, outcomes: Sequence[Outcome]) -> bool:
+def _gate_applies(gate: GateConfig, outcome: RunOutcome, outcomes: Sequence[RunOutcome]) -> bool:
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
     if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
@@ -340,7 +340,7 @@ def _gate_applies(gate: GateConfig, outcome: Outcome, outcomes: Sequence[Outcome
 
 def gates_on(config: Config, gold: str, engine: str, results: Results) -> list[Gate]:
     """The gates of the configuration that hold for one engine on one set."""
-    outcome = Outcome(gold=gold, engine=engine, results=results, cached=False)
+    outcome = RunOutcome(gold=gold, engine=engine, results=results, cached=False)
     golden = isinstance(results, GoldenResults)
     return [
         plain_gate(gate)
@@ -484,13 +484,13 @@ def saved_results(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
-def _write_results(outcome: Outcome) -> None:
+def _write_results(outcome: RunOutcome) -> None:
     if outcome.results is not None:
         path = results_path(outcome.gold, outcome.engine)
         write_atomic(path, encode(to_json(outcome.results)))
 
 
-def _write_report(outcome: Outcome, baseline: str | None) -> None:
+def _write_report(outcome: RunOutcome, baseline: str | None) -> None:
     results = outcome.results
     if results is None:
         return
@@ -562,7 +562,7 @@ KIND = re.compile(r"[A-Za-z_]\w*(?=:|$)")  # the class name of an error, which b
 
 def write_comment(
     target: Path,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[RunOutcome],
     checked: Sequence[CheckedFile],
     config: Config,
     *,
@@ -591,7 +591,7 @@ def write_comment(
     write_atomic(target, comment(pairs, texts=texts).encode())
 
 
-def _public_error(outcome: Outcome | CheckedFile, texts: bool) -> str:
+def _public_error(outcome: RunOutcome | CheckedFile, texts: bool) -> str:
     """The error of an engine without paths of this machine, and unless `texts`, without its
     message, which may quote a query."""
     error = outcome.error
@@ -605,7 +605,7 @@ def _public_error(outcome: Outcome | CheckedFile, texts: bool) -> str:
     return error.replace(str(home), home.name).replace(f"{Path.cwd().resolve()}/", "")
 
 
-def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
+def _against_baseline(outcome: RunOutcome, config: Config) -> Comparison | None:
     results: Results | None = outcome.results
     baseline = config.gold[outcome.gold].baseline
     if results is None or not baseline:

@@ -21,7 +21,7 @@ from assay.workbench.scoring.graded import refuse_other_documents, score_graded
 from assay.workbench.scoring.request import (
     Progress,
     Say,
-    Scored,
+    ScoredRun,
     ScoreRequest,
     ignore_message,
     request_for,
@@ -31,7 +31,7 @@ from assay.workbench.scoring.request import (
 
 def score(
     request: ScoreRequest, *, progress: Progress = show_no_progress, say: Say = ignore_message
-) -> Scored:
+) -> ScoredRun:
     """Score, compare with the baseline, decide the gates, and write the results file where one is
     asked for."""
     sources = (request.search_module, request.engine, request.run)
@@ -86,7 +86,7 @@ def _with_configured_engine(request: ScoreRequest) -> ScoreRequest:
     )
 
 
-def _with_baseline_and_verdict(scored: Scored, request: ScoreRequest) -> Scored:
+def _with_baseline_and_verdict(scored: ScoredRun, request: ScoreRequest) -> ScoredRun:
     """The results with their change against the baseline and the verdict of the gates."""
     results, warnings = scored.results, list(scored.warnings)
     baseline = read_baseline(request.baseline, golden=isinstance(results, GoldenResults))
@@ -99,7 +99,7 @@ def _with_baseline_and_verdict(scored: Scored, request: ScoreRequest) -> Scored:
         gates, dataset = request.gates, request.dataset
         verdict = verdict_against(results, gates, baseline, settle=False, dataset=dataset)
         results = msgspec.structs.replace(results, verdict=verdict)
-    return Scored(results=results, warnings=tuple(warnings), failed=scored.failed)
+    return ScoredRun(results=results, warnings=tuple(warnings), failed=scored.failed)
 
 
 def verdict_on(

@@ -138,7 +138,7 @@ Form = Literal["opinion", "act", "report", "text"]
 Shape = Literal["text", "lines", "heading"]
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LinkedText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A run of text: plain, marked as a word of the query, or a citation that leads on."""
 
     text: str
@@ -150,7 +150,7 @@ class Paragraph(msgspec.Struct, frozen=True, kw_only=True):
     """`lines` keeps its line breaks: an address, a list."""
 
     shape: Shape
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LinkedText, ...]
 
 
 class DocumentTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -338,30 +338,30 @@ def _shape(lines: Sequence[str]) -> Shape:
 
 def _pieces(
     text: str, span: tuple[int, int], words: Words, targets: Sequence[Target]
-) -> Iterator[Piece]:
+) -> Iterator[LinkedText]:
     """The text from end to end, cut where a mark or a link begins or ends."""
     at, end = span
     for begins, ends, doc_id in targets:
         if at <= begins and ends <= end:
             yield from _marked(text[at:begins], words)
-            yield Piece(text=text[begins:ends], to=doc_id)
+            yield LinkedText(text=text[begins:ends], to=doc_id)
             at = ends
     yield from _marked(text[at:end], words)
 
 
-def _marked(text: str, words: Words) -> Iterator[Piece]:
+def _marked(text: str, words: Words) -> Iterator[LinkedText]:
     at = 0
     for word in WORD.finditer(text) if words else ():
         if word[0].lower() in words:
             if word.start() > at:
-                yield Piece(text=text[at : word.start()])
-            yield Piece(text=word[0], marked=True)
+                yield LinkedText(text=text[at : word.start()])
+            yield LinkedText(text=word[0], marked=True)
             at = word.end()
     if at < len(text):
-        yield Piece(text=text[at:])
+        yield LinkedText(text=text[at:])
 
 
-def marked(text: str, words: Sequence[str]) -> tuple[Piece, ...]:
+def marked(text: str, words: Sequence[str]) -> tuple[LinkedText, ...]:
     """A passage with these words marked, whatever their case."""
     return tuple(_marked(CONTROL.sub(" ", text), frozenset(word.lower() for word in words)))
 

@@ -148,7 +148,7 @@ Style = tuple[float, bool]  # size in half points, bold
 
 
 @dataclass(frozen=True)
-class Setting:
+class Typography:
     """The typography of a report: the size of its text, and the level of each style of headings."""
 
     body: float
@@ -190,7 +190,7 @@ def style_of(line: TextLine) -> Style:
     return round(2 * line.size) / 2, line.bold
 
 
-def setting_of(pages: Iterable[Sequence[TextLine]]) -> Setting:
+def setting_of(pages: Iterable[Sequence[TextLine]]) -> Typography:
     """The typography of a report, from the lines of a sample of pages."""
     pages = list(pages)
     sizes: Counter[float] = Counter()
@@ -204,9 +204,9 @@ def setting_of(pages: Iterable[Sequence[TextLine]]) -> Setting:
                 sizes[round(2 * line.size) / 2] += len(line.text)
     body = max(sizes, key=lambda size: (sizes[size], size)) if sizes else 10.0
     chapters = sum(bool(_ROMAN.match(line.text)) for lines in pages for line in lines) >= 3
-    found = [heading for lines in pages for heading in headings_in(lines, Setting(body))]
+    found = [heading for lines in pages for heading in headings_in(lines, Typography(body))]
     levels, numbered = _levels_of_styles(found, chapters)
-    return Setting(body, levels, chapters, numbered)
+    return Typography(body, levels, chapters, numbered)
 
 
 def _fits_level(depth: int, style: Style, numbered: dict[float, int]) -> bool:
@@ -247,7 +247,7 @@ def _is_sentence_like(line: TextLine) -> bool:
     return len(line.words) >= 6 and letters >= 0.75 * len(line.text.replace(" ", ""))
 
 
-def headings_in(lines: Sequence[TextLine], setting: Setting) -> list[PageHeading]:
+def headings_in(lines: Sequence[TextLine], setting: Typography) -> list[PageHeading]:
     """The headings among the lines of a page."""
     return [
         PageHeading(
@@ -260,7 +260,7 @@ def headings_in(lines: Sequence[TextLine], setting: Setting) -> list[PageHeading
     ]
 
 
-def _group_heading_lines(lines: Sequence[TextLine], setting: Setting) -> list[list[int]]:
+def _group_heading_lines(lines: Sequence[TextLine], setting: Typography) -> list[list[int]]:
     groups: list[list[int]] = []
     for run in _heading_runs(lines, setting):
         text = sum(len(lines[number].text) for number in run)
@@ -281,7 +281,7 @@ def _group_heading_lines(lines: Sequence[TextLine], setting: Setting) -> list[li
     ]
 
 
-def _heading_runs(lines: Sequence[TextLine], setting: Setting) -> list[list[int]]:
+def _heading_runs(lines: Sequence[TextLine], setting: Typography) -> list[list[int]]:
     """Lines that look like headings, those in one style right under each other together."""
     runs: list[list[int]] = []
     for number, line in enumerate(lines):
@@ -297,7 +297,7 @@ def _heading_runs(lines: Sequence[TextLine], setting: Setting) -> list[list[int]
     return runs
 
 
-def _is_sentence(number: int, lines: Sequence[TextLine], setting: Setting) -> bool:
+def _is_sentence(number: int, lines: Sequence[TextLine], setting: Typography) -> bool:
     """A line in bold that goes on below in the type of the text."""
     line = lines[number]
     if line.size >= LARGER * setting.body or number + 1 >= len(lines):
@@ -319,7 +319,7 @@ def _continues_heading(before: TextLine, line: TextLine, lines: Sequence[TextLin
     return before.box.x1 + first > right - 0.02 * (right - left)
 
 
-def _looks_like_heading(line: TextLine, setting: Setting) -> bool:
+def _looks_like_heading(line: TextLine, setting: Typography) -> bool:
     """Larger than the text, or bold, short, and numbered or without a full stop."""
     text = line.text
     if not 3 <= len(text) <= 130 or _LEADERS.search(text):

@@ -22,7 +22,7 @@ from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.importers.pdf.cells import PdfTable, TableRow
 from assay.corpus.importers.pdf.file import PdfFile, open_pdf
-from assay.corpus.importers.pdf.layout import Setting, headings_in, in_reading_order, setting_of
+from assay.corpus.importers.pdf.layout import Typography, headings_in, in_reading_order, setting_of
 from assay.corpus.importers.pdf.page import PdfPage, TextLine, cut, join_lines
 from assay.corpus.importers.pdf.tables import find_tables
 from assay.language.amounts import MONEY, stated_unit, unit_in
@@ -101,7 +101,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     pages: int
     words: str
-    setting: Setting
+    setting: Typography
     running: frozenset[str]
     offsets: frozenset[int]  # printed page numbers less the number of the page
     seen: dict[int, PdfPage]  # those it was made from, so that they are read once
