@@ -240,7 +240,7 @@ def results_of(values: Sequence[float] | Floats, lists: str = "a") -> GradedResu
             metrics={"ndcg@10": float(value)},
             results=[f"{lists}{number}"],
             grades=[1],
-            judged=[1],
+            known_grades=[1],
             num_results=1,
         )
         for number, value in enumerate(values)

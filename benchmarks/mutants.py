@@ -158,7 +158,7 @@ PARTS = {
         ),
     ),
     "decisions": Part(
-        ("review/decisions.py", "review/queue.py"),
+        ("review/decision_acts.py", "review/queue.py"),
         (
             "review/test_approve.py",
             "review/test_correct.py",

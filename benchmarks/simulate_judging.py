@@ -74,8 +74,8 @@ class World:
                     results=ranking,
                     metrics={},
                     grades=[grades[doc] if (query, doc) in known else None for doc in ranking],
-                    judged=sorted(judged, reverse=True),
-                    asked=[doc for doc in ranking if (query, doc) in asked],
+                    known_grades=sorted(judged, reverse=True),
+                    judged_on_request=[doc for doc in ranking if (query, doc) in asked],
                 )
             )
         return entries
@@ -276,7 +276,7 @@ def _world_of(entries: list[dict[str, GradedEntry]]) -> World:
     grades: list[dict[str, int]] = []
     runs: tuple[list[list[str]], ...] = ([], [])
     for query, entry in entries[0].items():
-        if query not in entries[1] or max(entry.judged, default=0) <= 0:
+        if query not in entries[1] or max(entry.known_grades, default=0) <= 0:
             continue
         known: dict[str, int] = {}
         for table, run in zip(entries, runs, strict=True):
@@ -284,7 +284,7 @@ def _world_of(entries: list[dict[str, GradedEntry]]) -> World:
             own = {doc: max(grade, 0) for doc, grade in graded if grade is not None}
             known |= own
             run.append(list(own))
-        rest = sorted(entry.judged, reverse=True)
+        rest = sorted(entry.known_grades, reverse=True)
         for grade in known.values():
             if grade in rest:
                 rest.remove(grade)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.gold.rows import log_path
-from assay.review import decisions as deciding
+from assay.review import decision_acts as deciding
 from assay.review.bootstrap import BootstrapOptions, bootstrap
 from assay.store import Store, open_store
 from assay.store.records import Decision, SearchLog, ShownResult

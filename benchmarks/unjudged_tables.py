@@ -79,7 +79,7 @@ class World:
     ) -> GradedResults:
         """What `assay score` gives when only `known` is judged, `asked` of it on request."""
         entries = self.entries(engine, known, asked)
-        scored = [entry for entry in entries if max(entry.judged, default=0) > 0]
+        scored = [entry for entry in entries if max(entry.known_grades, default=0) > 0]
         columns = {
             key: verdict_stability.values_as_judged(
                 verdict_stability.hit_table(scored, None, parse_measure(name)), parse_measure(name)
@@ -122,8 +122,8 @@ class World:
             num_results=len(ranking),
             metrics={},
             grades=[grades.get(doc) if (query, doc) in known else None for doc in ranking],
-            judged=sorted(judged, reverse=True),
-            asked=[doc for doc in ranking if (query, doc) in asked],
+            known_grades=sorted(judged, reverse=True),
+            judged_on_request=[doc for doc in ranking if (query, doc) in asked],
         )
 
     def top(self, engines: Sequence[str], depth: int = DEPTH) -> list[Pair]:
@@ -214,7 +214,7 @@ def distances(
         known = pooled(world, kind, two, share, rng)
         now = [world.results(name, known).per_query for name in pair]
         stand = decision_state(*now, measure=measure)
-        scored = {entry.query_id for entry in now[0] if max(entry.judged, default=0) > 0}
+        scored = {entry.query_id for entry in now[0] if max(entry.known_grades, default=0) > 0}
         whole = [
             [entry for entry in world.results(name, world.everything).per_query] for name in pair
         ]
@@ -294,7 +294,9 @@ def _signs_told(
         )
         now = [world.results(name, known) for name in pair]
         stand = decision_state(*(each.per_query for each in now))
-        scored = {entry.query_id for entry in now[0].per_query if max(entry.judged, default=0) > 0}
+        scored = {
+            entry.query_id for entry in now[0].per_query if max(entry.known_grades, default=0) > 0
+        }
         whole = [
             [entry for entry in world.entries(name, world.everything) if entry.query_id in scored]
             for name in pair

@@ -38,7 +38,7 @@ def results(runs: dict[str, list[str]], grades: Grades, measures: list[str]) -> 
             query_text=query,
             results=docs,
             grades=[grades[query].get(doc) for doc in docs],
-            judged=sorted(grades[query].values(), reverse=True),
+            known_grades=sorted(grades[query].values(), reverse=True),
             metrics={line.key: float(sheet.values[row][place]) for place, line in enumerate(lines)},
         )
         for row, (query, docs) in enumerate(runs.items())
@@ -106,9 +106,9 @@ def test_what_both_return_at_the_same_rank_turns_nothing_around() -> None:
 
 
 def test_hits_that_only_the_loser_returns_can_turn_it_around() -> None:
-    entry = GradedEntry(query_id="q", metrics={}, judged=[2], results=["good"], grades=[2])
+    entry = GradedEntry(query_id="q", metrics={}, known_grades=[2], results=["good"], grades=[2])
     other = GradedEntry(
-        query_id="q", metrics={}, judged=[2], results=["u1", "u2"], grades=[None, None]
+        query_id="q", metrics={}, known_grades=[2], results=["u1", "u2"], grades=[None, None]
     )
     assert could_overturn("P@5", [entry], [other], 0.2)
     assert not could_overturn("P@5", [entry] * 3, [other, entry, entry], 0.5)
@@ -130,7 +130,7 @@ def _moved(moves: dict[str, list[float]], base: float = 0.4) -> tuple[GradedResu
                 metrics={key: base + factor * moves[key][row] for key in moves},
                 results=[],
                 grades=[],
-                judged=[],
+                known_grades=[],
             )
             for row in range(n)
         ]

@@ -41,7 +41,7 @@ def graded(
 ) -> GradedResults:
     entries = [
         GradedEntry(query_id=f"q{n}", metrics={"p": value}, results=["a", "b"], grades=[1, 0],
-                    judged=[1, 0], query_topic="even" if n % 2 == 0 else "odd")
+                    known_grades=[1, 0], query_topic="even" if n % 2 == 0 else "odd")
         for n, value in enumerate(values)
     ]  # fmt: skip
     line = MeasureLine(key="p", measure="P@5", cutoff=cutoff)
@@ -326,7 +326,7 @@ def test_levels() -> None:
 def test_how_much_must_be_judged(cutoff: int | None, wanted: float, needed: str) -> None:
     results = graded(0.5, 0.5, cutoff=cutoff)
     entries = [
-        GradedEntry(query_id=f"q{n}", metrics={"p": 0.5}, results=["a"] * 4, judged=[1],
+        GradedEntry(query_id=f"q{n}", metrics={"p": 0.5}, results=["a"] * 4, known_grades=[1],
                     grades=[1, None, None, 1] if n else [None, 1, None, 0])
         for n in range(2)
     ]  # fmt: skip
@@ -382,7 +382,7 @@ def passing(*passed: bool, hits: str = "a") -> GoldenResults:
     """A golden set with these outcomes; every second question must pass."""
     entries = [
         GoldenEntry(query_id=f"q{n}", must=n % 2 == 0, passed=each, metrics={"pass": float(each)},
-                    results=[hits], grades=[1], judged=[1])
+                    results=[hits], grades=[1], known_grades=[1])
         for n, each in enumerate(passed)
     ]  # fmt: skip
     must = [entry.passed for entry in entries if entry.must]

@@ -250,7 +250,7 @@ def test_all_that_stands_in_the_results() -> None:
     by_id = {entry.query_id: entry for entry in found.per_query}
     assert list(by_id) == ["a", "b", "c", "d", "e"]
     told = {
-        name: (entry.num_results, entry.results, entry.grades, entry.judged, entry.latency_ms)
+        name: (entry.num_results, entry.results, entry.grades, entry.known_grades, entry.latency_ms)
         for name, entry in by_id.items()
     }
     assert told["a"] == (3, ["y", "x", "n"], [0, 2, None], [2, 0], 10.0)
@@ -271,7 +271,7 @@ def test_all_that_stands_in_the_results() -> None:
     )
     assert (by_id["b"].query_category, by_id["c"].query_corpus) == ("k", "o")
     assert (by_id["b"].query_language, by_id["a"].query_practice_area) == ("sv", None)
-    assert by_id["a"].asked == []
+    assert by_id["a"].judged_on_request == []
     scored = [by_id[name].metrics for name in "abde" if None not in by_id[name].metrics.values()]
     n = len(scored)
     for key in ("precision@2", "mrr", "recall@20"):
@@ -350,5 +350,5 @@ def test_what_was_asked_for_is_told_and_sets_from_logs_have_areas() -> None:
     gold = GoldSet(name="g", queries=queries, judgments=judged, from_logs=True)
     found = graded_results(answers(), gold, ["P@2"])
     (entry,) = found.per_query
-    assert (entry.asked, entry.query_practice_area) == (["x"], "p")
+    assert (entry.judged_on_request, entry.query_practice_area) == (["x"], "p")
     assert list(found.slices) == [gold.slice_name(kind) for kind in ("type", "topic")]

@@ -28,7 +28,7 @@ def _results(values: dict[str, float | None]) -> GradedResults:
                 metrics={"p@5": value},
                 results=[],
                 grades=[],
-                judged=[],
+                known_grades=[],
             )
             for name, value in values.items()
         ],
@@ -71,7 +71,7 @@ def test_a_query_without_a_value_is_in_no_change() -> None:
 def _later(results: GradedResults, judged_anew: int) -> GradedResults:
     """The same set with one more judgment for each of the first queries."""
     entries = [
-        msgspec.structs.replace(entry, judged=[1]) if place < judged_anew else entry
+        msgspec.structs.replace(entry, known_grades=[1]) if place < judged_anew else entry
         for place, entry in enumerate(results.per_query)
     ]
     receipt = msgspec.structs.replace(results.receipt, gold=GoldCard(fingerprint="later"))

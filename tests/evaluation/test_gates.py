@@ -39,7 +39,7 @@ def results(
             metrics={"p": value},
             results=list(hits),
             grades=[1, None] if not judged else [1, 0],
-            judged=[1, 0],
+            known_grades=[1, 0],
         )
         for n, value in enumerate(values)
     ]
@@ -279,7 +279,7 @@ def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
             query_id=f"q{n}",
             results=["a", f"u{n}"],
             grades=[int(n % 5 > 0), None],
-            judged=[1, 1, int(n % 5 > 0)],
+            known_grades=[1, 1, int(n % 5 > 0)],
             metrics={"p": 0.5 * int(n % 5 > 0)},
         )
         for n in range(25)

@@ -203,14 +203,14 @@ def test_unjudged_counts_as_not_relevant_and_the_other_readings_stand_beside() -
     run, gold = {"q": ranked("new", "a")}, {"q": {"a": 1}}
     beside = unjudged(run, gold, ["nDCG@10"])["nDCG@10"]
     assert value(run, gold, "nDCG@10") == pytest.approx(1 / log2(3))
-    assert (beside.judged, beside.judged_only) == (0.5, 1.0)
+    assert (beside.judged_share, beside.judged_only) == (0.5, 1.0)
     assert beside.worst == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
     assert beside.best == pytest.approx(1.0)
 
 
 def test_judged_share_looks_at_the_measure_s_own_cutoff() -> None:
     beside = unjudged({"q": ranked("a", "new", "b")}, {"q": {"a": 1, "b": 1}}, ["P@1", "P@2", "AP"])
-    assert [beside[name].judged for name in ("P@1", "P@2", "AP")] == [
+    assert [beside[name].judged_share for name in ("P@1", "P@2", "AP")] == [
         1.0,
         0.5,
         pytest.approx(2 / 3),
@@ -221,7 +221,7 @@ def test_with_everything_judged_all_readings_are_the_value_itself() -> None:
     run, gold = {"q": ranked("b", "a")}, {"q": {"a": 2, "b": 0}}
     for name, beside in unjudged(run, gold, SUITE).items():
         here = value(run, gold, name)
-        assert (beside.judged, beside.judged_only, beside.worst, beside.best) == (
+        assert (beside.judged_share, beside.judged_only, beside.worst, beside.best) == (
             1.0,
             here,
             here,
@@ -233,7 +233,12 @@ def test_readings_are_means_over_scored_queries() -> None:
     """A query without relevant documents does not enter them either."""
     gold = {"a": {"d": 1}, "b": {"d": 1}, "negative": {"d": 0}}
     beside = unjudged({"a": ranked("d"), "b": ranked("new")}, gold, ["P@1"])["P@1"]
-    assert (beside.judged, beside.judged_only, beside.worst, beside.best) == (0.5, 0.5, 0.5, 1.0)
+    assert (beside.judged_share, beside.judged_only, beside.worst, beside.best) == (
+        0.5,
+        0.5,
+        0.5,
+        1.0,
+    )
 
 
 BOUNDED = [

@@ -19,7 +19,7 @@ def results(name: str, values: list[float], types: list[str]) -> GradedResults:
             metrics={"p": value},
             results=[],
             grades=[],
-            judged=[],
+            known_grades=[],
         )
         for row, (value, kind) in enumerate(zip(values, types, strict=True))
     ]

@@ -70,7 +70,7 @@ def test_it_equals_the_run_read_whole(
     ):
         assert one.num_results == other.num_results == len(other.results)
         assert (one.results, one.grades) == (other.results[:keep], other.grades[:keep])
-        assert (one.metrics, one.judged) == (other.metrics, other.judged)
+        assert (one.metrics, one.known_grades) == (other.metrics, other.known_grades)
 
 
 def block(*documents: str) -> Block:

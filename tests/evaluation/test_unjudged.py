@@ -24,7 +24,7 @@ def _entry(docs: list[str], grades: dict[str, int], also: list[int]) -> GradedEn
         results=docs,
         metrics={},
         grades=[grades.get(doc) for doc in docs],
-        judged=sorted([*grades.values(), *also], reverse=True),
+        known_grades=sorted([*grades.values(), *also], reverse=True),
         reason="",
     )
 

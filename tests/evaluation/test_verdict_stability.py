@@ -41,7 +41,7 @@ def scored(lists: dict[str, list[str]], grades: Grades, *, rubric: str = "") -> 
             results=docs,
             num_results=len(docs),
             grades=[grades[query].get(doc) for doc in docs],
-            judged=sorted(grades[query].values(), reverse=True),
+            known_grades=sorted(grades[query].values(), reverse=True),
             metrics={line.key: float(value) for line, value in zip(lines, row, strict=True)},
         )
         for (query, docs), row in zip(lists.items(), sheet.values, strict=True)
@@ -192,7 +192,7 @@ def test_no_judgment_is_asked_for_in_a_closed_set() -> None:
 def test_the_verdict_of_a_comparison_is_open_while_the_unjudged_could_turn_it() -> None:
     before, after = engine(5, relevant=1), engine(5, relevant=4)
     row = compare([before, after], ["a", "b"], primary="P@5").differences[0]
-    assert (row.verdict, row.doubt) == ("better", None)
+    assert (row.verdict, row.stability) == ("better", None)
     lists = {f"q{n}": [f"u{rank}" for rank in range(5)] for n in range(12)}
     grades = {
         entry.query_id: dict(zip(entry.results, entry.grades, strict=True)) | {"good": 1}
@@ -206,8 +206,8 @@ def test_the_verdict_of_a_comparison_is_open_while_the_unjudged_could_turn_it() 
     ]
     assert row.p_adjusted < 0.05
     assert row.verdict in ("open", "probably worse")
-    assert row.doubt is not None
-    assert row.doubt.unjudged == 60
+    assert row.stability is not None
+    assert row.stability.unjudged == 60
 
 
 @pytest.mark.parametrize(("seen", "said"), [(2, "probably better"), (6, "better")])
@@ -228,8 +228,8 @@ def test_no_belief_says_better_or_worse_where_the_test_does_not(seen: int, said:
     row = compare([poor, good], ["poor", "good"], primary="P@5").differences[0]
     back = compare([good, poor], ["good", "poor"], primary="P@5").differences[0]
     for each in (row, back):
-        assert each.doubt is not None
-        assert max(each.doubt.up or 0, each.doubt.down or 0) > 0.9
+        assert each.stability is not None
+        assert max(each.stability.up or 0, each.stability.down or 0) > 0.9
         assert (each.p_adjusted <= 0.05) == (seen == 6)
     assert row.verdict == said
     assert back.verdict == said.replace("better", "worse")
@@ -249,11 +249,11 @@ def test_an_engine_of_which_nothing_is_judged_is_not_worse(queries: int, misses:
     told = compare(pair, ["a", "b"], primary="nDCG@5").differences
     (row,) = [each for each in told if each.verdict]
     assert row.p_adjusted < 0.05
-    assert row.doubt is not None
+    assert row.stability is not None
     listed = misses < 0.05 * 5 * queries
     assert (row.sure is None) == listed
     assert row.verdict == ("open" if listed else "probably worse")
-    assert row.doubt.one_sided != listed
+    assert row.stability.one_sided != listed
 
 
 def half_judged(misses: int, *, on_request: int = 0) -> list[list[GradedEntry]]:
@@ -298,11 +298,11 @@ def test_compare_and_next_believe_the_same() -> None:
     )
     row = compare([before, shifted], ["a", "b"], primary="P@5", force=True).differences[0]
     told = next_to_judge(before.per_query, shifted.per_query, measure="P@5")
-    assert row.doubt is not None
-    assert row.doubt.expected == pytest.approx(told.expected)
-    assert row.doubt.ahead is not None
+    assert row.stability is not None
+    assert row.stability.expected == pytest.approx(told.expected)
+    assert row.stability.ahead is not None
     # next asks about these queries alone, compare about others too
-    assert told.confidence >= max(row.doubt.ahead, 1 - row.doubt.ahead) - 0.01
+    assert told.confidence >= max(row.stability.ahead, 1 - row.stability.ahead) - 0.01
 
 
 def test_next_asks_for_twenty_judgments_before_it_forecasts() -> None:
@@ -390,9 +390,9 @@ def listed(relevant: int, *, on_request: bool) -> list[GradedEntry]:
             results=[f"d{rank}" for rank in range(8)],
             num_results=8,
             grades=[int(rank < relevant) if rank < 6 else None for rank in range(8)],
-            judged=[1] * relevant + [0] * (6 - relevant),
+            known_grades=[1] * relevant + [0] * (6 - relevant),
             metrics={},
-            asked=[f"d{rank}" for rank in range(1, 6) if on_request],
+            judged_on_request=[f"d{rank}" for rank in range(1, 6) if on_request],
         )
         for n in range(12)
     ]

@@ -16,7 +16,7 @@ from assay.formats import gold_jsonl
 from assay.gold.log import open_log
 from assay.gold.votes import RULING, WITHDRAWN, current_votes, not_before
 from assay.review.bootstrap import BootstrapOptions, bootstrap
-from assay.review.decisions import ReviewDecision, approve, reject, reopen
+from assay.review.decision_acts import ReviewDecision, approve, reject, reopen
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, ShownResult
 from assay.workbench.judging import rulings, votes_to_labels

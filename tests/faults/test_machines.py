@@ -32,9 +32,9 @@ from assay.gold.projection import state_of_file
 from assay.gold.votes import RULING, WITHDRAWN, current_votes, not_before
 from assay.judging.labels import Policy, compute_labels
 from assay.judging.pool import Pool, PooledPair, write_pool
-from assay.review import decisions
+from assay.review import decision_acts
 from assay.review.bootstrap import BootstrapOptions, bootstrap
-from assay.review.decisions import Correction, ReviewDecision
+from assay.review.decision_acts import Correction, ReviewDecision
 from assay.review.queue import ReviewItem, items_of
 from assay.store import open_store
 from assay.store.records import Decision, Feedback, SearchLog, ShownResult
@@ -238,7 +238,7 @@ class Review(Machine):
     def put_the_clock_back(self, hours: int) -> None:
         self.put_back += timedelta(hours=hours)
 
-    @rule(data=st.data(), verb=st.sampled_from([decisions.approve, decisions.reject]))
+    @rule(data=st.data(), verb=st.sampled_from([decision_acts.approve, decision_acts.reject]))
     def edit_and_decide(self, data: st.DataObject, verb: Callable[..., object]) -> None:
         """Somebody changes a row that waits in the file; who has not seen it is refused, and then
         sees it."""
@@ -257,7 +257,7 @@ class Review(Machine):
         ]
         gold_jsonl.save(self.path, lines)
         ids, votes = [self.ids[query]], open_log(self.path).votes()
-        with pytest.raises(decisions.ChangedMeanwhile):
+        with pytest.raises(decision_acts.ChangedMeanwhile):
             verb(self.path, ids, msgspec.structs.replace(self.decision(), seen=tuple(seen)))
         assert open_log(self.path).votes() == votes
 
@@ -303,7 +303,7 @@ class Review(Machine):
     @rule(data=st.data())
     def promote(self, data: st.DataObject) -> None:
         if query := self.one(data, "pending_review", "approved"):
-            done = decisions.approve(self.path, [self.ids[query]], self.decision())
+            done = decision_acts.approve(self.path, [self.ids[query]], self.decision())
             if done.ids:
                 self.decided(query, "approved", back=True)
 
@@ -311,20 +311,20 @@ class Review(Machine):
     def correct(self, data: st.DataObject, text: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             change = Correction(note=text, add=(f"extra {self.count}",))
-            decisions.correct(self.path, self.ids[query], change, self.decision())
+            decision_acts.correct(self.path, self.ids[query], change, self.decision())
             self.decided(query, "approved", back=self.known[query] == "pending_review")
 
     @rule(data=st.data(), who=CHAIRS)
     def reject(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "pending_review", "approved"):
             self.left[query] = self.looks(query)
-            decisions.reject(self.path, [self.ids[query]], self.decision(who))
+            decision_acts.reject(self.path, [self.ids[query]], self.decision(who))
             self.decided(query, "rejected", who=who)
 
     @rule(data=st.data(), who=CHAIRS)
     def reopen(self, data: st.DataObject, who: str) -> None:
         if query := self.one(data, "rejected"):
-            done = decisions.reopen(self.path, self.ids[query], self.decision(who))
+            done = decision_acts.reopen(self.path, self.ids[query], self.decision(who))
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=who)
 
@@ -334,8 +334,8 @@ class Review(Machine):
         if query := self.one(data, "pending_review", "approved"):
             before, state = self.path.read_bytes(), self.known[query]
             self.left[query] = self.looks(query)
-            decisions.reject(self.path, [self.ids[query]], self.decision(who))
-            done = decisions.reopen(self.path, self.ids[query], self.decision(back))
+            decision_acts.reject(self.path, [self.ids[query]], self.decision(who))
+            done = decision_acts.reopen(self.path, self.ids[query], self.decision(back))
             assert (self.path.read_bytes(), done.state) == (before, state)
             assert self.looks(query) == self.left.pop(query)
             self.decided(query, done.state, who=back)

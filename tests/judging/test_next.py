@@ -46,7 +46,7 @@ def results(
         GradedEntry(
             query_id=f"q{number}",
             results=list(ranking),
-            judged=sorted(judged)[::-1],
+            known_grades=sorted(judged)[::-1],
             grades=[grades.get(doc) for doc in ranking],
             metrics={},
         )
@@ -146,7 +146,7 @@ GRADES = {"a": 2, "b": 1, "c": 0, "d": 1}
 def entries(*rankings: str) -> list[GradedEntry]:
     return [
         GradedEntry(query_id=f"q{n}", query_text=f"text {n}", results=list(ranking),
-                    judged=[2, 1, 1], grades=[GRADES.get(doc) for doc in ranking], metrics={})
+                    known_grades=[2, 1, 1], grades=[GRADES.get(doc) for doc in ranking], metrics={})
         for n, ranking in enumerate(rankings)
     ]  # fmt: skip
 

@@ -444,7 +444,7 @@ def test_may_it_ship_is_answered_by_the_gates_of_the_project(agent: ToolClient) 
 
 
 def test_a_share_of_judged_hits_says_which_queries_it_counts() -> None:
-    unjudged = Unjudged(measure="nDCG@10", judged=0.58, judged_only=0.8, worst=0.5, best=0.9)
+    unjudged = Unjudged(measure="nDCG@10", judged_share=0.58, judged_only=0.8, worst=0.5, best=0.9)
     tell = Sentences(Words("en"))
     some = tell.bounds(unjudged, 10, {"n_scored": 16, "n_expected": 21})
     assert some.startswith("58% of the top 10 of the 16 scored queries is judged.")
@@ -522,7 +522,7 @@ def test_queries_without_judgments_are_offered_and_named() -> None:
     def entry(query_id: str, judged: list[int]) -> GradedEntry:
         grades = [1 if judged else None, None]
         return GradedEntry(
-            query_id=query_id, results=["a", "b"], grades=grades, judged=judged, metrics={}
+            query_id=query_id, results=["a", "b"], grades=grades, known_grades=judged, metrics={}
         )
 
     bare = [entry("q1", [1]), entry("q2", []), entry("q3", [])]

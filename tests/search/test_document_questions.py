@@ -208,11 +208,11 @@ def test_the_question_that_is_most_alike_is_told() -> None:
         ["a", "b"], [], [DocumentQuestions("a", ["may I fish", "who pays for it"])], words
     )
     assert asked is not None
-    text, likeness = asked.likest(asked.likeness(words("who pays for a fence")), 0)
+    text, likeness = asked.best_question(asked.likeness(words("who pays for a fence")), 0)
     assert text == "who pays for it"
     assert 0.2 < likeness < 1
-    assert asked.likest(asked.likeness(words("a boat")), 0)[1] == 0
-    assert asked.likest(asked.likeness(words("who pays")), 1) == ("", 0.0)
+    assert asked.best_question(asked.likeness(words("a boat")), 0)[1] == 0
+    assert asked.best_question(asked.likeness(words("who pays")), 1) == ("", 0.0)
 
 
 def test_an_act_without_written_questions_is_at_no_disadvantage() -> None:

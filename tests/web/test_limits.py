@@ -107,15 +107,17 @@ def test_decisions_that_wait_take_no_threads_from_others() -> None:
             return "decided"
 
         refused = 0
-        deciding = desks.desk("POST", watching=False)
+        deciding = desks.limiter("POST", watching=False)
         async with anyio.create_task_group() as tasks:
             for _ in range(LONGEST_LINE + 12):
                 tasks.start_soon(run_in_pool, deciding, wait, request)
             await anyio.wait_all_tasks_blocked()
             reading = await run_in_pool(
-                desks.desk("GET", watching=False), lambda _: "read", request
+                desks.limiter("GET", watching=False), lambda _: "read", request
             )
-            health = await run_in_pool(desks.desk("GET", watching=True), lambda _: "well", request)
+            health = await run_in_pool(
+                desks.limiter("GET", watching=True), lambda _: "well", request
+            )
             try:
                 await run_in_pool(deciding, wait, request)
             except Refusal as error:

@@ -60,7 +60,7 @@ def questions(
     plan = plan_questions(name, by, output, config=config, count=count, limit=limit)
     _announce_questions(plan)
     if dry_run:
-        _show_prompt(plan.asked(plan.documents[0]) if plan.documents else ())
+        _show_prompt(plan.prompt(plan.documents[0]) if plan.documents else ())
         return
     if plan.documents and not yes:
         _ask_leave()

@@ -309,7 +309,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of unjudged hits on a measure: means over scored queries."""
 
     measure: str
-    judged: float | None = None  # share of the hits inside the cutoff that are judged
+    judged_share: float | None = msgspec.field(name="judged", default=None)  # inside the cutoff
     judged_only: float | None = None  # with unjudged hits taken out of the ranking
     worst: float | None = None
     best: float | None = None
@@ -445,7 +445,8 @@ class FigureCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One query: its results, the grade of each hit, and the values. `num_results` hits came;
-    `results` and `grades` hold the top of them, up to the receipt's `kept_hits`."""
+    `results` and `grades` hold the top of them, up to the receipt's `kept_hits`. The hits
+    `judged_on_request` are those that `gold next` asked for."""
 
     query_id: str
     query_text: str = always("")
@@ -460,8 +461,8 @@ class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     results: list[str]
     metrics: Metrics
     grades: list[int | None]
-    judged: list[int]  # every grade given on the query, best first
-    asked: list[str] = []  # hits judged because `gold next` asked for them
+    known_grades: list[int] = msgspec.field(name="judged")  # of the query, best first
+    judged_on_request: list[str] = msgspec.field(name="asked", default_factory=list)
     reason: str = ""  # why there is no value, or a 0
     latency_ms: float | None = None
     error: str | None = None
@@ -547,7 +548,7 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     num_results: int = always(0)
     results: list[str]
     grades: list[int | None]
-    judged: list[int]
+    known_grades: list[int] = msgspec.field(name="judged")
     metrics: Metrics
     as_of: str = ""
     language: str = ""
@@ -563,8 +564,8 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return str(getattr(self, kind, "") or "")
 
     @property
-    def asked(self) -> list[str]:
-        """Hits judged on request: a golden question states what it expects, nobody is asked."""
+    def judged_on_request(self) -> list[str]:
+        """Empty: a golden question states what it expects, and nobody is asked."""
         return []
 
     @property

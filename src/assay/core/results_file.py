@@ -209,9 +209,8 @@ def _collect_extra(raw: object, name: str, kind: type[msgspec.Struct]) -> object
     `_spread`."""
     if not isinstance(raw, dict):
         return raw
-    own = {
-        key: value for key, value in raw.items() if key in kind.__struct_fields__ and key != name
-    }
+    known = set(kind.__struct_encode_fields__) - {name}
+    own = {key: value for key, value in raw.items() if key in known}
     return own | {name: {key: value for key, value in raw.items() if key not in own}}
 
 

@@ -89,7 +89,7 @@ def run_from_scores(
 
     `lengths[i]` rows in a row belong to `query_ids[i]`; a query may come back later, its rows are
     then put together."""
-    whole = gathered(Block(list(query_ids), lengths, doc_ids.cast(pl.String), scores))
+    whole = grouped_by_query(Block(list(query_ids), lengths, doc_ids.cast(pl.String), scores))
     return run_from_ranked(engine, [ranked(block) for block in blocks_of(whole)], whole)
 
 
@@ -129,7 +129,7 @@ def has_split_query(queries: Sequence[str], seen: set[str]) -> bool:
     return len(seen) < before + len(queries)
 
 
-def gathered(block: Block) -> Block:
+def grouped_by_query(block: Block) -> Block:
     """A block with the rows of each query together, also where a query comes back later."""
     query_ids, lengths = block.queries, block.lengths
     code = {query_id: number for number, query_id in enumerate(dict.fromkeys(query_ids))}

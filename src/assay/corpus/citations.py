@@ -390,7 +390,7 @@ class Resolver:
         resolver = cls.of_frames([frame], corpus.manifest.scheme)
         opinions = corpus.citations.filter(pl.col("kind") == "opinion")
         cited = opinions.select("normal", "status", "targets").collect()
-        resolver.letters.learn(cited.iter_rows())
+        resolver.letters.learn_pages(cited.iter_rows())
         resolver.letters.read_text = lambda row: corpus.at(row).text
         return resolver
 
@@ -526,7 +526,7 @@ def write_graph(folder: Path, parts: tuple[PartFile, ...], resolver: Resolver) -
     parsed: Parsed = {}
     opinions = mentions.filter(pl.col("kind") == "opinion")
     by_name = _resolve_mentions(opinions, resolver, parsed)
-    resolver.letters.learn(
+    resolver.letters.learn_pages(
         (normal, resolution.status, list(resolution.rows))
         for normal, resolution in zip(opinions["normal"], by_name, strict=True)
     )

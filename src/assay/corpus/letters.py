@@ -297,7 +297,7 @@ class LetterIndex:
         row, votes = self.votes[page].most_common(1)[0]
         return row if votes >= max(VOTES, AGREEMENT * self.votes[page].total()) else None
 
-    def learn(self, citations: Iterable[tuple[str, str, list[int]]]) -> None:
+    def learn_pages(self, citations: Iterable[tuple[str, str, list[int]]]) -> None:
         """Take the pages of opinions from citations that name them: the heading of an old scan
         seldom has its page."""
         for normal, status, rows in citations:

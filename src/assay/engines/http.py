@@ -141,7 +141,7 @@ class HttpEngine(SearchEngine):
         except ConnectionRefusedError:
             raise Temporary(f"nothing answers at {host}: the connection is refused") from None
         except (OSError, HTTPException, ValueError) as error:
-            said = self.shown(str(error) or type(error).__name__)
+            said = self.without_secrets(str(error) or type(error).__name__)
             if isinstance(error, OSError) and time.monotonic() - started >= timeout:
                 raise OutOfTime(timeout) from None
             raise Temporary(f"no answer from {host}: {said}") from None
@@ -155,7 +155,7 @@ class HttpEngine(SearchEngine):
         if not 200 <= response.status < 300:
             return not_read(self.error_message(response))
         reading = read_hits(self._without_secrets(response), self._pattern, top_k)
-        wrong = tuple(self.shown(text) for text in reading.wrong)
+        wrong = tuple(self.without_secrets(text) for text in reading.wrong)
         return msgspec.structs.replace(reading, wrong=wrong)
 
     def _without_secrets(self, response: Response) -> Response:
@@ -172,12 +172,14 @@ class HttpEngine(SearchEngine):
         if 300 <= status < 400:
             target = urljoin(self._table.http, response.headers.get("location", ""))
             place = urlsplit(target)
-            shown = self.shown(f"{place.scheme}://{place.netloc}{place.path}")
+            shown = self.without_secrets(f"{place.scheme}://{place.netloc}{place.path}")
             return (
                 f"{host} redirects to {shown}, which was not followed: a key goes to one host "
                 "alone; write that address as http"
             )
-        text = self.shown(" ".join(response.body[:4096].decode("utf-8", "replace").split()))
+        text = self.without_secrets(
+            " ".join(response.body[:4096].decode("utf-8", "replace").split())
+        )
         if status in (401, 403):
             named = dict.fromkeys(
                 name for text in self._secret_texts() for name in secret_names(text)
@@ -188,7 +190,7 @@ class HttpEngine(SearchEngine):
             )
         return f"{host} answers status {status}" + (f": {text}" if text else "")
 
-    def shown(self, text: str) -> str:
+    def without_secrets(self, text: str) -> str:
         """A text of the server as it may be shown. Secrets are removed before it is cut, which
         could leave a part of one."""
         text = without_secrets(text, self._secrets)

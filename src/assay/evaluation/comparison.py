@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from assay.core.errors import InputError
 from assay.core.results import (
@@ -87,8 +88,7 @@ ComparisonVerdict = Literal[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """One measure of one system against the baseline system, over the queries that both have.
 
     `p`, `low` and `high` come from one statistic; those adjusted are corrected for the tests made
@@ -124,7 +124,8 @@ class Difference:
     )
     verdict: ComparisonVerdict = ""
     sure: float | None = None
-    doubt: Stability | None = None  # None where nothing that counts is unjudged
+    # None where nothing that counts is unjudged
+    stability: Stability | None = msgspec.field(name="doubt", default=None)
     risk: RiskyQueries | None = None
     pool: PoolAdvice | None = None  # None where both lists are judged, or the set is closed
     p_randomization: float | None = None  # this and the next two on request
@@ -502,7 +503,7 @@ def with_adjustment(tested: TestedChange, correction: AdjustedTest) -> Differenc
     (interval,) = statistics.change_intervals(
         tested.moves, level=correction.level, worst_case=tested.pair.worst_case
     )
-    return replace(
+    return structs.replace(
         tested.row,
         low_adjusted=interval.low,
         high_adjusted=interval.high,
@@ -531,7 +532,7 @@ def _adjust_tests(tested: Sequence[TestedChange]) -> list[AdjustedTest]:
 
 def _with_bh(rows: Sequence[Difference]) -> list[Difference]:
     corrected = statistics.benjamini_hochberg([row.p for row in rows])
-    return [replace(row, p_bh=p) for row, p in zip(rows, corrected, strict=True)]
+    return [structs.replace(row, p_bh=p) for row, p in zip(rows, corrected, strict=True)]
 
 
 def _golden_differences(pair: ComparedPair) -> Iterator[TestedChange]:
@@ -645,34 +646,36 @@ def with_verdict(
     alpha, worst_case = 1 - correction.level, pair.worst_case
     now = int(np.sign(row.difference)) if row.p_adjusted <= ALPHA else 0
     sure = float(statistics.chances_above(tested.moves, worst_case=worst_case)[0])
-    doubt = pool = None
+    stability = pool = None
     if not (is_closed(pair.base) and is_closed(pair.other)):
         entries = (pair.base.per_query, pair.other.per_query)
         pool = pool_needed(*entries, parse_measure(row.measure).cutoff or DEEPEST)
         rule = _significance_rule(alpha, worst_case)
-        doubt = stability_of(entries, row.measure, tested.changes, rule, now, worst_case=worst_case)
-        if margin is not None and doubt is not None and row.equivalence != "not shown":
+        stability = stability_of(
+            entries, row.measure, tested.changes, rule, now, worst_case=worst_case
+        )
+        if margin is not None and stability is not None and row.equivalence != "not shown":
             stands = EQUIVALENCE_RANKS[row.equivalence or "not shown"]
             by_margin = _margin_rule(margin, worst_case)
             about = stability_of(entries, row.measure, tested.changes, by_margin, stands)
-            row = replace(row, equivalence="open") if about and about.is_open else row
-    unknown = doubt is not None and doubt.ahead is None and doubt.is_open
-    sure = doubt.ahead if doubt is not None and doubt.ahead is not None else sure
-    return replace(
+            row = structs.replace(row, equivalence="open") if about and about.is_open else row
+    unknown = stability is not None and stability.ahead is None and stability.is_open
+    sure = stability.ahead if stability is not None and stability.ahead is not None else sure
+    return structs.replace(
         row,
-        verdict="open" if unknown else verdict_of(now, sure, doubt),
+        verdict="open" if unknown else verdict_of(now, sure, stability),
         sure=None if unknown else sure,
-        doubt=doubt,
+        stability=stability,
         pool=pool,
         risk=None if worst_case else risky_queries(tested.changes),
     )
 
 
-def verdict_of(now: int, sure: float, doubt: Stability | None = None) -> ComparisonVerdict:
+def verdict_of(now: int, sure: float, stability: Stability | None = None) -> ComparisonVerdict:
     """What is said of a change: `now` is its sign where it is significant, else 0; `sure` is the
     probability that it is above 0. A significant change whose sign the unjudged hits leave unsure
     is open; it is no more than probable where nothing is judged that one system alone returns."""
-    if doubt is None or not doubt.one_sided:
+    if stability is None or not stability.one_sided:
         if now > 0 and sure >= SURE:
             return "better"
         if now < 0 and sure <= 1 - SURE:
@@ -686,7 +689,7 @@ def verdict_of(now: int, sure: float, doubt: Stability | None = None) -> Compari
 
 def _open_if_all_changed(row: Difference, state: GoldDifference) -> Difference:
     """Where no query is judged alike in both, nothing is said of the engines."""
-    unknown = replace(row, verdict="open", sure=None, equivalence=None, doubt=None)
+    unknown = structs.replace(row, verdict="open", sure=None, equivalence=None, stability=None)
     return unknown if state == "all" else row
 
 
@@ -711,7 +714,7 @@ def _with_equivalence(row: Difference, margin: float | None) -> Difference:
     """Two one-sided tests (Schuirmann 1987) by the 90% interval."""
     if margin is None or None in row.inner:
         return row
-    return replace(row, equivalence=_equivalence_of(row.inner, margin))
+    return structs.replace(row, equivalence=_equivalence_of(row.inner, margin))
 
 
 def _equivalence_of(inner: Bounds, margin: float) -> Equivalence:

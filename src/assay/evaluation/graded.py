@@ -305,8 +305,8 @@ def _entries(
                 for name, value in zip(names, values[row], strict=True)
             },
             grades=grades[hits],
-            judged=judged[best[row] : best[row + 1]],
-            asked=[doc_id for doc_id in results[hits] if (query.id, doc_id) in asked]
+            known_grades=judged[best[row] : best[row + 1]],
+            judged_on_request=[doc_id for doc_id in results[hits] if (query.id, doc_id) in asked]
             if asked
             else [],
             reason=reason,

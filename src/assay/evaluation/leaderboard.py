@@ -114,7 +114,7 @@ def _compared_pairs(
                 p_adjusted=row.p_adjusted,
                 verdict=row.verdict,
                 sure=row.sure,
-                stands=row.doubt.stands if row.doubt else None,
+                stands=row.stability.stands if row.stability else None,
             )
         )
     return found

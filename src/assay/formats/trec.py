@@ -35,7 +35,7 @@ from assay.core.files import (
 from assay.core.runs import (
     Block,
     RankedColumns,
-    gathered,
+    grouped_by_query,
     has_split_query,
     ranked,
     repeated_pairs,
@@ -114,7 +114,7 @@ def read_gold(path: Path) -> GoldSet:
     if (read.scores.abs() > 99).any():
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
-    whole = gathered(read)
+    whole = grouped_by_query(read)
     if repeated_pairs(whole.queries, whole.lengths, whole.documents).size:
         raise _find_duplicate(path)
     topics = _read_topics(topics_path(path))

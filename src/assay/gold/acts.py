@@ -34,8 +34,8 @@ ActId = Annotated[str, msgspec.Meta(pattern="^([A-Za-z0-9_-]{8,64})?$")]
 # - the audit trail: AUDIT_ACTIONS in workbench/project/audit_trail.py, and the sentence "did VALUE"
 #   in reports/words/*.toml;
 # - if it decides on a row or a suggestion: ROW_DECISIONS or SUGGESTION_DECISIONS in
-#   review/queue.py, and DECISIONS in review/decisions.py if it can be undone (UNDO names the acts
-#   that it undoes in `supersedes`);
+#   review/queue.py, and DECISIONS in review/decision_acts.py if it can be undone (UNDO names the
+#   acts that it undoes in `supersedes`);
 # - if it is itself a vote: ACTION_OF_SOURCE below; any other act holds its votes in `votes`;
 # - `export_votes` in workbench/review/rebuild.py, if it has nothing but votes to export;
 # - docs/judging/log.md.
@@ -152,7 +152,7 @@ class VoteReader:
         self._people, self._book = people, book
         self._names: dict[str, str] = {}
 
-    def held(self, act: Act, place: int) -> Iterator[VoteInMemory]:
+    def votes_in_memory(self, act: Act, place: int) -> Iterator[VoteInMemory]:
         """The votes of an act as they are kept in memory; `place` is that of its line."""
         for vote in self.votes(act):
             held = vote_in_memory(vote)

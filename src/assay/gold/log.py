@@ -168,7 +168,7 @@ class Log:
             if id not in self.acts and id not in self.book.ids:
                 self._superseded_early.add(id)
         plain = act.action == VOTE
-        for vote in self._reader.held(act, place):
+        for vote in self._reader.votes_in_memory(act, place):
             plain = plain or (act.action == WITHDRAW and vote.id == act.id)
             self.book.add(vote)
         if act.file:

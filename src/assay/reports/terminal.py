@@ -463,7 +463,7 @@ def _explain_query(entry: GradedEntry, lines: Sequence[MeasureLine]) -> Renderab
     deepest = max([line.cutoff or len(entry.grades) for line in lines], default=10)
     head = Text.assemble((entry.query_id, "bold"), "  ", entry.query_text)
     reason = [Text(entry.reason, style="yellow")] if entry.reason else []
-    grades = " ".join(map(str, entry.judged)) or "nothing yet"
+    grades = " ".join(map(str, entry.known_grades)) or "nothing yet"
     judged = f"judged for this query, best first: {grades}"
     sums = bare_table()
     for line in lines:
@@ -472,7 +472,7 @@ def _explain_query(entry: GradedEntry, lines: Sequence[MeasureLine]) -> Renderab
             Text(line.measure, style="bold"),
             "=",
             "no value" if value is None else f"{value:.6f}",
-            _derivation(line, entry) if entry.judged else "",
+            _derivation(line, entry) if entry.known_grades else "",
         )
     ranking = _ranking(entry, deepest)
     return Group(head, Text(), *reason, ranking, Text(), Text(judged, style="dim"), Text(), sums)
@@ -490,7 +490,7 @@ def _ranking(entry: GradedEntry, deepest: int) -> Table:
         gain = max(grade or 0, 0) * discount
         total += gain
         style = "dim" if not grade else "bold green" if grade >= 2 else "green"
-        sums = (f"{gain:.4f}", f"{total:.4f}") if entry.judged else ("–", "–")
+        sums = (f"{gain:.4f}", f"{total:.4f}") if entry.known_grades else ("–", "–")
         figures = (f"{discount:.4f}", *sums)
         shown = "unjudged" if grade is None else str(grade)
         table.add_row(str(rank), doc_id, shown, *figures, style=style)
@@ -501,7 +501,7 @@ def _derivation(line: MeasureLine, entry: GradedEntry) -> str:
     """The arithmetic of one measure in words and figures; the formula itself where it is not a
     simple ratio."""
     measure = parse_measure(line.measure)
-    grades, judged, returned = entry.grades, entry.judged, entry.returned
+    grades, judged, returned = entry.grades, entry.known_grades, entry.returned
     top = [grade if grade is not None else 0 for grade in grades[: measure.cutoff]]
     threshold, cutoff = measure.param("rel") or 1, measure.cutoff
     relevant = [rank for rank, grade in enumerate(top, start=1) if grade >= threshold]

@@ -375,7 +375,7 @@ def _outcome(entry: GoldenEntry, known: set[str], sentences: Sentences) -> Quest
         is_variant=variant,
         expected=sentences.expected(entry),
         came_first=first,
-        stood=sentences.stood(entry),
+        stood=sentences.rank_of(entry),
     )
 
 
@@ -428,8 +428,8 @@ def _turned_row(before: GoldenEntry, after: GoldenEntry, sentences: Sentences) -
         must=after.must,
         before=sentences.golden_reason(before),
         now=sentences.golden_reason(after),
-        stood_before=sentences.stood(before),
-        stood_now=sentences.stood(after),
+        stood_before=sentences.rank_of(before),
+        stood_now=sentences.rank_of(after),
         expects_hits=bool(after.expected_any),
     )
 

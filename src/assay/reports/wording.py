@@ -101,7 +101,7 @@ class Sentences:
         """How much of a measure's hits is judged, and between which values it could lie; empty
         where all are judged. Where `counts` show queries without a value, the sentence says that
         the share is over the others: a gate counts all queries, and finds less."""
-        if unjudged.judged is None or unjudged.judged >= 1:
+        if unjudged.judged_share is None or unjudged.judged_share >= 1:
             return ""
         say, numbers = self.words, self.numbers
         looked_at = self.looked_at(cutoff)
@@ -110,7 +110,7 @@ class Sentences:
             looked_at += say("terminal.of_scored", n=scored)
         return say(
             "terminal.bounds",
-            share=numbers.percent(unjudged.judged, 0),
+            share=numbers.percent(unjudged.judged_share, 0),
             looked_at=looked_at,
             measure=unjudged.measure,
             only=numbers.decimal(unjudged.judged_only),
@@ -256,7 +256,7 @@ class Sentences:
             places.append(say("golden.abstain"))
         return "; ".join(places) or say("golden.nothing")
 
-    def stood(self, entry: GoldenEntry) -> str:
+    def rank_of(self, entry: GoldenEntry) -> str:
         """The rank of the expected hit."""
         say = self.words
         if entry.expected_rank is None:
@@ -343,7 +343,7 @@ class Sentences:
         if check.status != "inconclusive" or not isinstance(results, GradedResults):
             return f"{found}."
         notes = [self.words.plural("gate.more_judgments", to_judge)] if to_judge else []
-        bare = sum(not entry.judged for entry in results.per_query)
+        bare = sum(not entry.known_grades for entry in results.per_query)
         if bare and any(why.kind == "few_judged" for why in check.whys):
             facts = {"queries": len(results.per_query), "bare": bare}
             notes.append(self.words("gate.without_judgments", **facts))
@@ -711,10 +711,10 @@ def pool_advice(row: Difference, sentences: Sentences) -> str:
 def _notes(row: Difference, sentences: Sentences) -> Iterator[str]:
     if advice := pool_advice(row, sentences):
         yield advice
-    if row.doubt is not None:
-        waits = row.verdict not in STATUSES and row.doubt.is_open
+    if row.stability is not None:
+        waits = row.verdict not in STATUSES and row.stability.is_open
         settle = f" {sentences.words('doubt_settle', command=COMMAND)}" if waits else ""
-        yield _doubt(row.doubt, sentences) + settle
+        yield _doubt(row.stability, sentences) + settle
     if row.low is not None and row.high is not None and row.high - row.low > WIDE:
         yield sentences.words("change_too_wide")
     if row.risk is not None:
@@ -847,7 +847,7 @@ def hit_reasons_in_words(why: HitReasons, language: str = "en", *, isolated: boo
     said = page_table("why", language)
 
     def tell(key: str, **facts: str) -> str:
-        shown = {name: words.apart(fact) if isolated else fact for name, fact in facts.items()}
+        shown = {name: words.isolate(fact) if isolated else fact for name, fact in facts.items()}
         return str(said[f"here {key}"]).format(**shown)
 
     parts = [tell("named")] if why.named else []
@@ -920,8 +920,8 @@ def expected_and_outcome(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
         place = _expected_place(entry) if entry.expected_any and not entry.passed else ""
         reason = entry.reason.removesuffix(".") if place else entry.reason  # "… 3 mom."
         return expected, f"{state}: {reason}{place}"
-    relevant = sum(grade > 0 for grade in entry.judged)
-    expected = f"{relevant} of the {len(entry.judged)} judged documents are relevant"
+    relevant = sum(grade > 0 for grade in entry.known_grades)
+    expected = f"{relevant} of the {len(entry.known_grades)} judged documents are relevant"
     if entry.reason:
         return expected, entry.reason
     ranks = [rank for rank, grade in enumerate(entry.grades, start=1) if grade]

@@ -127,7 +127,7 @@ def is_weak(hits: Hits) -> bool:
     return best is not None and best < WEAK
 
 
-def nowhere(hits: Hits, found: Sequence[FoundDocument]) -> tuple[str, ...]:
+def words_nowhere(hits: Hits, found: Sequence[FoundDocument]) -> tuple[str, ...]:
     """The words that no document contains, without those that a result has in another form."""
     said = {part for hit in found for word in hit.why.words for part in word.split()}
     return tuple(word for word in hits.unknown if word not in said)
@@ -162,7 +162,7 @@ def found_documents(
     which it is asked whether a provision is in force, today where there is none."""
     cited = {citation.normal for citation in parse(query)}
     query = _as_read(query, hits.corrected or {})
-    index, asked = engine.asked(query)
+    index, asked = engine.query_words(query)
     shown = hits[start:stop]
     documents = [get(hit.doc_id) for hit in shown]
     whys = why_each(index, asked, shown, documents, start + 1)
@@ -242,7 +242,7 @@ def _like_it(index: Index, asked: QueryWords, document: Document) -> str:
     row = index.row_of.get(document.id)
     if index.written is None or asked.likeness is None or row is None:
         return ""
-    text, likeness = index.written.likest(asked.likeness, row)
+    text, likeness = index.written.best_question(asked.likeness, row)
     return _cut(text) if likeness >= LIKE_IT else ""
 
 

@@ -93,7 +93,7 @@ class WrittenQuestions:
         scores[self.documents[self._starts]] = best
         return scores
 
-    def likest(self, likeness: Floats, row: int) -> tuple[str, float]:
+    def best_question(self, likeness: Floats, row: int) -> tuple[str, float]:
         """The question of a document that is most alike, and how much; nothing where it has
         none."""
         start, end = bisect_left(self._documents, row), bisect_right(self._documents, row)

@@ -285,7 +285,7 @@ class Engine(SearchEngine):
             hits.missing = towns_missing(self._index, text)
             hits.here = self._index.marked.towns
 
-    def like(
+    def more_like(
         self, doc_id: str, top_k: int = 10, *, allowed: Array | None = None, texts: bool = True
     ) -> Hits:
         """More like this: the document's most telling terms and its own vector as the question."""
@@ -315,7 +315,7 @@ class Engine(SearchEngine):
             return shown, [word for word in words if word in asked]
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
-    def asked(self, query: str) -> tuple[Index, snippets.QueryWords]:
+    def query_words(self, query: str) -> tuple[Index, snippets.QueryWords]:
         """What a question asks of the index, for all that is told of a hit."""
         return self._index, self._asked_for(_printable(query))
 

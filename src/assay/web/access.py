@@ -278,7 +278,7 @@ class ThreadPools:
         self.deciding = CapacityLimiter(12)
         self.reading = CapacityLimiter(24)
 
-    def desk(self, method: str, *, watching: bool) -> CapacityLimiter:
+    def limiter(self, method: str, *, watching: bool) -> CapacityLimiter:
         if watching:
             return self.watching
         return self.reading if method in ("GET", "HEAD") else self.deciding
@@ -438,7 +438,7 @@ def is_api_path(path: str) -> bool:
 def _guarded(row: AppRoute) -> Callable[[Request], Awaitable[Response]]:
     async def checked(request: Request) -> Response:
         desks: ThreadPools = request.app.state.desks
-        desk = desks.desk(request.method, watching=row.key == "watch")
+        desk = desks.limiter(request.method, watching=row.key == "watch")
         if request.method not in CHANGES:
             return await run_in_pool(desk, read, request)
         user = await run_in_pool(desk, admit, request)

@@ -77,7 +77,7 @@ from assay.workbench.deciding.run_comparison import (
     compare_runs,
     compare_with_baseline,
     lead_of,
-    left_to_judge,
+    pairs_by_votes,
     run_today,
     with_baseline_name,
 )
@@ -492,7 +492,7 @@ def show_run(request: Request) -> Response:
         verdict=verdict,
         single_judge_risk=risk,
         second=_second_asked(service, run.gold, risk),
-        asked=left_to_judge(
+        asked=pairs_by_votes(
             service,
             run.gold,
             (verdict.judge_next if verdict else None) or (),
@@ -675,7 +675,7 @@ def compare(request: Request) -> Response:
         standing=report.standing,
         second=_second_asked(service, found.b.gold, found.single_judge_risk),
         ship_second=_second_asked(service, found.b.gold, found.ship_risk),
-        asked=left_to_judge(service, found.b.gold, needed or (), user_of(request).name),
+        asked=pairs_by_votes(service, found.b.gold, needed or (), user_of(request).name),
         slices=[
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices

@@ -111,7 +111,7 @@ def judged_alike(first: Entry, second: Entry) -> bool:
     grades = [dict(zip(one.results, one.grades, strict=False)) for one in (first, second)]
     shared = grades[0].keys() & grades[1].keys()
     same_hits = all(grades[0][doc_id] == grades[1][doc_id] for doc_id in shared)
-    return same_hits and sorted(first.judged) == sorted(second.judged)
+    return same_hits and sorted(first.known_grades) == sorted(second.known_grades)
 
 
 def _expectations(entry: GoldenEntry) -> tuple[object, ...]:

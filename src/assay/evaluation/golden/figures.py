@@ -253,7 +253,7 @@ def golden_entry(outcome: Outcome) -> GoldenEntry:
         num_results=len(outcome.ranked),
         results=[ranked.hit.doc_id for ranked in outcome.ranked],
         grades=[1 if ranked.expected else None for ranked in outcome.ranked],
-        judged=[1] * len(checks.expected),
+        known_grades=[1] * len(checks.expected),
         metrics={
             "pass": None if outcome.failure == "error" else float(outcome.passed),
             "mrr_at_k": outcome.rr,

@@ -97,7 +97,7 @@ def _means(measure: str, blocks: list[Floats]) -> Unjudged:
     )
     return Unjudged(
         measure=measure,
-        judged=judged,
+        judged_share=judged,
         judged_only=judged_only,
         worst=worst,
         best=best,
@@ -182,7 +182,7 @@ def could_overturn(
         return False
     if is_external(wanted):
         return True  # nobody has gone over its hits, so nothing is certain
-    top = max((grade for entry in (*better, *worse) for grade in entry.judged), default=1)
+    top = max((grade for entry in (*better, *worse) for grade in entry.known_grades), default=1)
     left = lead * len(better)
     for ahead, behind in zip(better, worse, strict=True):
         left -= _lead_fall(wanted, ahead, behind, max(top, 1))
@@ -198,7 +198,7 @@ def _lead_fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: i
         places=places,
         grades=np.array([NO_GRADE if grade is None else grade for grade in grades], np.int64),
         is_open=np.array([grade is None for grade in grades], np.bool_),
-        judged=np.array(max(ahead.judged, behind.judged, key=len), np.int64),
+        judged=np.array(max(ahead.known_grades, behind.known_grades, key=len), np.int64),
         returned=(ahead.returned, behind.returned),
         top=top,
     )
@@ -334,6 +334,6 @@ def pool_needed(first: Sequence[Entry], second: Sequence[Entry], deepest: int) -
 def unscored_reason(results: Results) -> str:
     """Why some queries have no value: nobody has judged anything for them."""
     entries = results.per_query if isinstance(results, GradedResults) else []
-    bare = sum(not entry.judged and entry.error is None for entry in entries)
+    bare = sum(not entry.known_grades and entry.error is None for entry in entries)
     verb = "has" if bare == 1 else "have"
     return f"; {counted(bare, 'other')} {verb} no judgments" if bare else ""

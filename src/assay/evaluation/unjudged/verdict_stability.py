@@ -104,7 +104,7 @@ def is_closed(results: Results) -> bool:
     all."""
     if isinstance(results, GoldenResults):
         return True
-    lowest = [min(entry.judged) for entry in results.per_query if entry.judged]
+    lowest = [min(entry.known_grades) for entry in results.per_query if entry.known_grades]
     return not results.receipt.gold.rubric and bool(lowest) and min(lowest) > 0
 
 
@@ -378,10 +378,10 @@ def hit_table(first: Entries, second: Entries | None, measure: Measure) -> HitTa
         np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if second is None else 2)
     )
     # where the two were scored on a set that grew in between, the later judgments are the longer
-    all_judged = [max((entry.judged for entry in systems), key=len) for systems in lists]
+    all_judged = [max((entry.known_grades for entry in systems), key=len) for systems in lists]
     judged = np.full((len(rows), max(map(len, all_judged), default=0)), NO_GRADE, np.int64)
     for row, (systems, documents) in enumerate(zip(lists, rows, strict=True)):
-        on_request = {doc_id for entry in systems for doc_id in entry.asked}
+        on_request = {doc_id for entry in systems for doc_id in entry.judged_on_request}
         judged[row, : len(all_judged[row])] = all_judged[row]
         for column, (doc_id, (grade, places)) in enumerate(documents.items()):
             grades[row, column] = UNJUDGED if grade is None else max(grade, 0)
@@ -406,7 +406,9 @@ def hit_table(first: Entries, second: Entries | None, measure: Measure) -> HitTa
 
 def _side_by_side(first: Entries, second: Entries | None) -> list[tuple[Entry, ...]]:
     """The entries of one query together, for queries that all have and that can be scored."""
-    scorable = [entry for entry in first if max(entry.judged, default=0) > 0 and not entry.error]
+    scorable = [
+        entry for entry in first if max(entry.known_grades, default=0) > 0 and not entry.error
+    ]
     if second is None:
         return [(entry,) for entry in scorable]
     others = {entry.query_id: entry for entry in second if not entry.error}

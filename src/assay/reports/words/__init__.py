@@ -84,9 +84,9 @@ class Words:
         return {name: self.isolated(str(fact)) for name, fact in facts.items()}
 
     def isolated(self, text: str) -> str:
-        return text if self.direction == "ltr" else self.apart(text)
+        return text if self.direction == "ltr" else self.isolate(text)
 
-    def apart(self, text: str) -> str:
+    def isolate(self, text: str) -> str:
         """Text that keeps its own direction in a sentence of any."""
         return text if not text or text.startswith(ISOLATE) else f"{ISOLATE}{text}{END}"
 

@@ -91,9 +91,9 @@ __all__ = [
     "compare_with_baseline",
     "lead_by",
     "lead_of",
-    "left_to_judge",
     "names_of",
     "open_question",
+    "pairs_by_votes",
     "run_today",
     "with_baseline_name",
 ]
@@ -434,7 +434,7 @@ def _find_doubt(
     if is_closed(before) or is_closed(after):
         return [], None, None
     same_set = before.receipt.gold.fingerprint == after.receipt.gold.fingerprint
-    judged = any(entry.judged for entry in after.per_query)
+    judged = any(entry.known_grades for entry in after.per_query)
     full = judged_share(before) == 1 and judged_share(after) == 1
     if not same_set or not judged or full:
         return [], None, None
@@ -446,8 +446,8 @@ def _find_doubt(
         return [], None, None
     if found.first:  # nothing is known of the others
         return found.pairs[: found.first], None, None
-    waits = head.verdict not in ("better", "worse") and head.doubt is not None
-    weighty = ONE_SITTING if waits and head.doubt and head.doubt.is_open else 0
+    waits = head.verdict not in ("better", "worse") and head.stability is not None
+    weighty = ONE_SITTING if waits and head.stability and head.stability.is_open else 0
     return found.pairs[: found.needed or weighty], found.confidence, found.expected
 
 
@@ -583,7 +583,7 @@ def open_question(service: Service, name: str, judge: str = "") -> OpenQuestion 
             wanted = pairs_that_decide(service, other.id, run.id)
     except AssayError:  # the pages of its runs say what is wrong
         return None
-    left = left_to_judge(service, name, wanted, judge).left
+    left = pairs_by_votes(service, name, wanted, judge).left
     open_pairs = [PairToJudge(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
     return OpenQuestion(run=run, other=other, pairs=open_pairs) if open_pairs else None
 
@@ -603,7 +603,7 @@ def _pairs_for_second_judge(
     return [PairToJudge(query_id=query, doc_id=doc) for query, doc in left]
 
 
-def left_to_judge(
+def pairs_by_votes(
     service: Service, name: str, pairs: Sequence[Pair], judge: str = ""
 ) -> PairsByVotes:
     """The pairs by what their votes ask for: a judge, a ruling, or nothing more."""

@@ -145,7 +145,7 @@ class _StoreWithoutNames:
 
 def without_rankings(results: Results, open: OpenPairs, gold: str) -> Results:
     """Results whose queries with a document left have no hits and no grades."""
-    nothing: dict[str, Any] = {"results": [], "grades": [], "judged": [], "reason": ""}
+    nothing: dict[str, Any] = {"results": [], "grades": [], "known_grades": [], "reason": ""}
     places: dict[str, Any] = {
         "hits": [],
         "first_rank": None,
@@ -154,7 +154,9 @@ def without_rankings(results: Results, open: OpenPairs, gold: str) -> Results:
     }
     entries = [
         msgspec.structs.replace(
-            entry, **nothing, **(places if isinstance(entry, GoldenEntry) else {"asked": []})
+            entry,
+            **nothing,
+            **(places if isinstance(entry, GoldenEntry) else {"judged_on_request": []}),
         )
         if open.hides(gold, entry.query_id)
         else entry

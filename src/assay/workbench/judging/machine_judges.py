@@ -608,9 +608,9 @@ class WritingPlan:
 
     @property
     def characters(self) -> int:
-        return sum(len(message.content) for each in self.documents for message in self.asked(each))
+        return sum(len(message.content) for each in self.documents for message in self.prompt(each))
 
-    def asked(self, document: Document) -> tuple[ChatMessage, ...]:
+    def prompt(self, document: Document) -> tuple[ChatMessage, ...]:
         return messages_for(document, self.count, self.machine.max_characters)
 
 
@@ -694,7 +694,7 @@ class _QuestionRun:
         if machine.max_cost is not None:
             allowance = (machine.max_cost - (self.spent.cost or 0.0)) / len(documents)
         jobs = [
-            Job(draft_questions, (machine, self.plan.asked(each), allowance)) for each in documents
+            Job(draft_questions, (machine, self.plan.prompt(each), allowance)) for each in documents
         ]
         with closing(run_jobs(jobs, at_once=len(jobs))) as answers:
             for number, answer in answers:

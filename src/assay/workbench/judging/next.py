@@ -50,7 +50,7 @@ def next_pairs(
             hint="Score both on the same one.",
         )
     refuse_closed(results, str(first))
-    if not any(entry.judged for scored in results for entry in scored.per_query):
+    if not any(entry.known_grades for scored in results for entry in scored.per_query):
         raise InputError(
             "nothing is judged yet, and what to judge next is learnt from judgments",
             where=str(first),

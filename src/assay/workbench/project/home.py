@@ -25,7 +25,7 @@ from assay.workbench.deciding.run_boards import (
     verdict_risk,
     verdict_today,
 )
-from assay.workbench.deciding.run_comparison import left_to_judge
+from assay.workbench.deciding.run_comparison import pairs_by_votes
 from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk
 from assay.workbench.judging.session import open_session
 from assay.workbench.judging.vote_totals import PairsByVotes, SetProgress, set_progress
@@ -143,7 +143,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     rulings: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
         asked, first = _judgments_to_settle(service, subject)
-        found = left_to_judge(service, subject.gold, asked)
+        found = pairs_by_votes(service, subject.gold, asked)
         to_judge, rulings = found.left, found.rulings
         subject = msgspec.structs.replace(subject, to_judge=len(to_judge), judge_first=first)
         if asked:

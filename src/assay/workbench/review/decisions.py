@@ -2,7 +2,7 @@
 rows, undo, publish.
 
 `approve` finds the pending item and checks that it is still what the chair saw. Then
-`review.decisions` appends one act to the log of the set and writes the gold file from it.
+`review.decision_acts` appends one act to the log of the set and writes the gold file from it.
 
 Sending a decision twice is harmless. If somebody else decided first, or the item has changed since
 the page was opened, the decision is refused."""
@@ -30,10 +30,10 @@ from assay.gold.projection import GoldFileNotWritten, row_of
 from assay.gold.rows import has_rows
 from assay.judging.votes import document_fingerprint, refuse_long
 from assay.reports.words import page_words
-from assay.review import decisions
-from assay.review.decisions import DECISIONS, ChangedMeanwhile, DecidedMeanwhile, ReviewDecision
-from assay.review.decisions import Correction as Correction
-from assay.review.decisions import RowsOutcome as RowsOutcome
+from assay.review import decision_acts
+from assay.review.decision_acts import DECISIONS, ChangedMeanwhile, DecidedMeanwhile, ReviewDecision
+from assay.review.decision_acts import Correction as Correction
+from assay.review.decision_acts import RowsOutcome as RowsOutcome
 from assay.review.queue import ReviewItem, items_of
 from assay.workbench.judging.votes_to_labels import label_vote_acts, rubric_version
 from assay.workbench.project.service import Service, gold_path
@@ -233,7 +233,7 @@ def _approve(
     path = gold_path(service, item.gold)
     if item.kind == "judgment":
         vote = _vote_on_suggestion(service, item, form)
-        decisions.accept_suggestion(path, item, vote, decision, partial(label_vote_acts, path))
+        decision_acts.accept_suggestion(path, item, vote, decision, partial(label_vote_acts, path))
         return
     documents = item.doc_ids if form.documents is None else form.documents
     documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
@@ -242,11 +242,13 @@ def _approve(
     _refuse_unknown_documents(service, item, documents)
     note = form.note.strip()
     if documents == item.doc_ids and not note:
-        decisions.approve(path, [item.ref], decision)
+        decision_acts.approve(path, [item.ref], decision)
         return
     reason = decision.reason
     decision = msgspec.structs.replace(decision, reason=reason or CORRECTED, vote_rationale=reason)
-    decisions.correct(path, item.ref, Correction(relevant=documents, note=note or None), decision)
+    decision_acts.correct(
+        path, item.ref, Correction(relevant=documents, note=note or None), decision
+    )
 
 
 def _vote_on_suggestion(service: Service, item: ReviewItem, form: DecisionForm) -> CastVote:
@@ -287,9 +289,9 @@ def _reject(
         raise ReviewRefusal("reason")
     path = gold_path(service, item.gold)
     if item.kind == "judgment":
-        decisions.reject_suggestion(path, item, decision)
+        decision_acts.reject_suggestion(path, item, decision)
     else:
-        decisions.reject(path, [item.ref], decision)
+        decision_acts.reject(path, [item.ref], decision)
 
 
 # ── many rows at once ─────────────────────────────────────────────────────────────────────────────
@@ -432,7 +434,7 @@ def _approve_rows(
         refs = [item.ref for item in left]
         decision = msgspec.structs.replace(decision, seen=tuple(left))
         try:
-            return _write(partial(decisions.approve, path, refs, decision))
+            return _write(partial(decision_acts.approve, path, refs, decision))
         except ChangedMeanwhile as error:
             changed = [item for item in left if item.ref in error.refs]
             new = {item.id: str(ReviewRefusal("changed", ref=item.ref)) for item in changed}
@@ -507,7 +509,9 @@ def undo(
                 one_by_one.append([item])
         unwritten = ""
         for some in (*one_by_one, *approved.values()):
-            step = decisions.undo if some[0].kind == "gold_row" else decisions.undo_suggestion
+            step = (
+                decision_acts.undo if some[0].kind == "gold_row" else decision_acts.undo_suggestion
+            )
             undone = [item.id for item in some]
             try:
                 path = gold_path(service, some[0].gold)
@@ -551,7 +555,7 @@ def decide_rows(
     why: str = "",
 ) -> RowsOutcome:
     """Approve or reject rows by their ids."""
-    decide = decisions.approve if outcome == "approved" else decisions.reject
+    decide = decision_acts.approve if outcome == "approved" else decision_acts.reject
     return decide(gold, ids, _decision(service, by, why))
 
 
@@ -570,12 +574,12 @@ def correct_row(
     row = gold_jsonl.find_row(gold, id)
     if correction.add and row is not None and not allow_unknown:
         refuse_unknown(service, gold, row.corpus, correction.add, hint=UNKNOWN_DOCUMENT)
-    return decisions.correct(gold, id, correction, _decision(service, by, why))
+    return decision_acts.correct(gold, id, correction, _decision(service, by, why))
 
 
 def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> RowsOutcome:
     """Undo the rejection of a row."""
-    return decisions.reopen(gold, id, _decision(service, by, why))
+    return decision_acts.reopen(gold, id, _decision(service, by, why))
 
 
 def _decision(service: Service, by: str, reason: str) -> ReviewDecision:
@@ -596,7 +600,7 @@ def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool 
     lost = pending_items(service, gold) if gone else stray_items(service, gold)
     decision = _decision(service, by, why or LOST)
     suggested = [item for item in lost if item.kind == "judgment"]
-    return decisions.dismiss_suggestions(path, suggested, decision)
+    return decision_acts.dismiss_suggestions(path, suggested, decision)
 
 
 def publish(service: Service | None, gold: Path, baseline: Path, content: bytes, *, by: str) -> int:
@@ -609,5 +613,5 @@ def publish(service: Service | None, gold: Path, baseline: Path, content: bytes,
     rows = [item for item in items_of(name, gold) if item.kind == "gold_row"]
     approved = [item.ref for item in rows if item.state == "approved"]
     if approved:
-        decisions.publish(gold, approved, _decision(service, by, "in the committed baseline"))
+        decision_acts.publish(gold, approved, _decision(service, by, "in the committed baseline"))
     return len(approved)

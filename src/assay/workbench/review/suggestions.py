@@ -238,7 +238,7 @@ def _unjudged_in(
 
 def _never_judged(results: GradedResults, engine: str) -> list[ToJudge]:
     """The first hits of queries that have no judgment at all: these count in no comparison."""
-    bare = [entry for entry in results.per_query if not entry.judged]
+    bare = [entry for entry in results.per_query if not entry.known_grades]
     return [
         ToJudge(
             query_id=entry.query_id,

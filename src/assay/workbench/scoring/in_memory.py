@@ -227,7 +227,7 @@ def next_pairs_of(
             "the two were scored on different gold sets", hint="Score both on the same one."
         )
     refuse_closed(graded)
-    if not any(entry.judged for each in graded for entry in each.per_query):
+    if not any(entry.known_grades for each in graded for entry in each.per_query):
         raise InputError("nothing is judged yet, and what to judge next is learnt from judgments")
     entries = [each.per_query for each in graded]
     decision = next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)

@@ -33,7 +33,7 @@ from assay.engines.indexed import open_indexed as open_indexed
 from assay.law.citing import citation_of as citation_of
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.answers import SearchAnswer as SearchAnswer
-from assay.search.answers import found_documents, note_of, nowhere
+from assay.search.answers import found_documents, note_of, words_nowhere
 from assay.search.index import Tick
 from assay.workbench.searching.filters import NO_FILTERS
 from assay.workbench.searching.filters import Filters as Filters
@@ -194,7 +194,7 @@ def search(
         calibrated=hits.calibrated,
         hits=found,
         answers=round(hits.answers, 4),
-        unknown=list(nowhere(hits, found)),
+        unknown=list(words_nowhere(hits, found)),
         corrected=hits.corrected or {},
         note=note_of(hits, spoken, asked_in),
     )
@@ -211,7 +211,7 @@ def more_like(
 ) -> SearchAnswer:
     opened = open_with_engine(name, home=home, say=say)
     title = opened.get(doc_id).title
-    hits = opened.engine.like(doc_id, top_k, allowed=opened.allowed(filters), texts=False)
+    hits = opened.engine.more_like(doc_id, top_k, allowed=opened.allowed(filters), texts=False)
     found = [
         msgspec.structs.replace(one, less_likely=False)  # what is like another has no such measure
         for one in found_documents(hits, opened.engine, title, opened.get)

@@ -28,8 +28,8 @@ from assay.search.answers import (
     found_documents,
     is_weak,
     note_of,
-    nowhere,
     reasons,
+    words_nowhere,
 )
 from assay.search.answers import FoundDocument as FoundDocument
 from assay.search.snippets import ROOM
@@ -227,7 +227,7 @@ def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
     found = found_documents(
         hits, corpus.engine, request.query, corpus.get, start=start, stop=start + PAGE, as_of=day
     )
-    behind = less_likely(corpus.engine.asked(request.query)[0], hits)
+    behind = less_likely(corpus.engine.query_words(request.query)[0], hits)
     likely = sum(
         (hit.score or 0) >= LIKELY_FROM and not is_behind
         for hit, is_behind in zip(hits, behind, strict=True)
@@ -245,7 +245,7 @@ def _search_results(corpus: OpenCorpus, request: SearchRequest) -> ResultPage:
         missing=hits.missing,
         here=hits.here,
         calibrated=hits.calibrated,
-        unknown=nowhere(hits, found),
+        unknown=words_nowhere(hits, found),
         corrected=hits.corrected or {},
     )
 
@@ -442,7 +442,7 @@ def found_page(
         next_offset=page.next_offset,
         answered=None if unsure else bool(hits) and not hits.abstained,
         note=note,
-        words=words_note(nowhere(hits, found), hits.corrected or {}),
+        words=words_note(words_nowhere(hits, found), hits.corrected or {}),
         language=opened.language,
         calibrated=hits.calibrated,
     )
@@ -466,7 +466,7 @@ def similar(service: Service, corpus: str, doc_id: str, limit: int = 6) -> tuple
     opened = corpus_for(service, corpus)
     if doc_id not in opened.corpus:
         raise NotHere(f"no document {doc_id!r} in corpus {corpus!r}")
-    hits = opened.engine.like(doc_id, page_size(limit), texts=False)
+    hits = opened.engine.more_like(doc_id, page_size(limit), texts=False)
     return tuple(
         Similar(
             doc_id=hit.doc_id,

@@ -29,8 +29,8 @@ from assay.corpus.importers.pdf.page import (
     TextCell,
     TextLine,
     Word,
-    around,
     cut,
+    enclosing_box,
     is_value,
     join_lines,
     signed,
@@ -89,7 +89,7 @@ def table_of(lines: Sequence[TextLine]) -> PdfTable | None:
     if len(bounds) < 2 or sum(1 for row in body for text in row.cells if text) < 4:
         return None
     words = frozenset(word for line in lines for word in line.words)
-    box = around(line.box for line in lines)
+    box = enclosing_box(line.box for line in lines)
     title, header = _title_row(_join_broken_headings(header))
     return PdfTable(title, tuple(header), tuple(body), box, tuple(bounds), words)
 
@@ -504,7 +504,7 @@ def with_heading(table: PdfTable, lines: Sequence[TextLine]) -> PdfTable:
             texts[column] = f"{texts[column]} {word.text}".strip()
         rows.append(tuple(texts))
     words = table.words | {word for line in lines for word in line.words}
-    box = around([table.box, *(line.box for line in lines)])
+    box = enclosing_box([table.box, *(line.box for line in lines)])
     return replace(
         table, header=(*_join_broken_headings(rows), *table.header), words=words, box=box
     )

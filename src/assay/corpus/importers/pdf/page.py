@@ -55,7 +55,7 @@ class Box:
         return across and self.y0 - margin <= other.middle <= self.y1 + margin
 
 
-def around(boxes: Iterable[Box]) -> Box:
+def enclosing_box(boxes: Iterable[Box]) -> Box:
     """The smallest box that holds all of these."""
     return reduce(Box.with_, boxes)
 
@@ -107,7 +107,7 @@ class TextLine:
 
     @cached_property
     def box(self) -> Box:
-        return around(word.box for word in self.words)
+        return enclosing_box(word.box for word in self.words)
 
     @cached_property
     def size(self) -> float:
@@ -202,7 +202,9 @@ def _is_next_number(cell: list[Word], word: Word, gap: float) -> bool:
 
 def _cell(words: Sequence[Word]) -> TextCell:
     text = signed(" ".join(word.text for word in words))
-    return TextCell(text, around(word.box for word in words), all(word.bold for word in words))
+    return TextCell(
+        text, enclosing_box(word.box for word in words), all(word.bold for word in words)
+    )
 
 
 def signed(text: str) -> str:
