@@ -271,7 +271,7 @@ def half_judged(misses: int, *, on_request: int = 0) -> list[list[GradedEntry]]:
     return [
         [
             msgspec.structs.replace(
-                entry, asked=[doc for doc in ("d2", "e2") if entry.query_id in asked]
+                entry, judged_on_request=[doc for doc in ("d2", "e2") if entry.query_id in asked]
             )
             for entry in scored(lists, grades, rubric="r").per_query
         ]
@@ -318,7 +318,10 @@ def test_where_all_that_was_picked_is_relevant_nothing_is_known_of_the_rest() ->
     assert next_to_judge(picked.per_query, measure="P@5", threshold=0.5).first == 20
     (check,) = decide(picked, [GATE]).checks
     assert "nothing is known about them" in check.message
-    asked = [msgspec.structs.replace(each, asked=each.results[:1]) for each in picked.per_query]
+    asked = [
+        msgspec.structs.replace(each, judged_on_request=each.results[:1])
+        for each in picked.per_query
+    ]
     assert next_to_judge(asked, measure="P@5", threshold=0.5).first == 20 - len(asked)
 
 

@@ -110,7 +110,7 @@ def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
         for number, entry in enumerate([*known, *open_, *poor])
     ]
     asked = [
-        msgspec.structs.replace(entry, asked=["p"]) if "p" in entry.results else entry
+        msgspec.structs.replace(entry, judged_on_request=["p"]) if "p" in entry.results else entry
         for entry in entries
     ]
     hopeful, sober = (

@@ -445,8 +445,7 @@ class FigureCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One query: its results, the grade of each hit, and the values. `num_results` hits came;
-    `results` and `grades` hold the top of them, up to the receipt's `kept_hits`. The hits
-    `judged_on_request` are those that `gold next` asked for."""
+    `results` and `grades` hold the top of them, up to the receipt's `kept_hits`."""
 
     query_id: str
     query_text: str = always("")
@@ -462,6 +461,7 @@ class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     metrics: Metrics
     grades: list[int | None]
     known_grades: list[int] = msgspec.field(name="judged")  # of the query, best first
+    # hits that `gold next` asked for
     judged_on_request: list[str] = msgspec.field(name="asked", default_factory=list)
     reason: str = ""  # why there is no value, or a 0
     latency_ms: float | None = None
