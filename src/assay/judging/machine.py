@@ -51,7 +51,7 @@ KEY = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 LONGEST_WAIT = 120.0  # seconds; an endpoint that asks for a longer wait is away; taste
 FIRST_WAIT = 1.0  # seconds before the second try, doubled with every further one; taste
 MOST_BACKOFF = 30.0  # seconds between two tries at most; taste
-OVERHEAD = 64  # tokens that a message may cost beyond its text; a generous bound
+OVERHEAD = 64  # tokens that a message may cost beyond its text; a generous bound (taste)
 MILLION = 1_000_000
 
 

@@ -18,7 +18,7 @@ from assay.evaluation.statistics import rate_interval
 from assay.reports.numbers import decimal, signed
 
 BARS = 24  # of a histogram of latencies: taste
-BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing
+BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing (taste)
 HISTOGRAM = 64  # pixels high; taste
 # the usual percentiles of a latency, and sizes in pixels; taste
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}

@@ -498,6 +498,7 @@ MANY_BESIDE = 4  # words beside a section, with which it is cited in passing
 BESIDE = 1.5  # what it counts then
 
 FEWEST_WORKS = 3  # that one can stand out of (taste)
+# by hand: research/ranking.md has the effect of the rule that these two are in
 STANDS_OUT = 0.15  # of its score, by which a work that is named is ahead of the next
 NAMES_FEW = 0.06  # of all works: a word that so few of them have may be a name
 _PIECE = re.compile(r"[^\W_]+")

@@ -472,7 +472,7 @@ def redact(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
 
 # ── relevance ─────────────────────────────────────────────────────────────────────────────────────
 
-BATCH = 200  # decisions written in one transaction
+BATCH = 200  # decisions written in one transaction (taste)
 MAX_WEIGHT = 10.0  # taste: one click far down the list must not outweigh everything else
 
 

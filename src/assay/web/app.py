@@ -97,10 +97,10 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _FORWARD = (_ALPHABET, "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ROWS = tuple(row[::way] for row in _FORWARD for way in (1, -1))
 # uvicorn's limits; where other machines come in, the proxy in front has stricter ones
-MOST_HEADERS = 32 * 2**10  # bytes of a request before its body
+MOST_HEADERS = 32 * 2**10  # bytes of a request before its body; taste
 MOST_CONNECTIONS = 400  # at a time, then 503; the usual limit of open files is 1,024
 IDLE_SECONDS = 5  # between two requests on one connection; uvicorn's default
-STOP_SECONDS = 10  # for requests under way when the server stops
+STOP_SECONDS = 10  # for requests under way when the server stops; taste
 _log = logging.getLogger(__name__)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")

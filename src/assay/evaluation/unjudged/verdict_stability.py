@@ -56,13 +56,14 @@ from assay.evaluation.unjudged.relevance_model import (
 )
 
 JUDGED_DEPTH = 5  # where both lists are judged to this rank, a difference is told as judged (taste)
+# research/judgments.md and decision 18 have the effect of the next five
 LEAST_NOT_RELEVANT = 0.05  # share of the judged hits; with less, somebody listed what is relevant
 UNLISTED = 0.05  # of a judged hit: what an unjudged one counts as not relevant in a listed set
 LOPSIDED = 1 / 3  # hits of one system alone judged less often than this part of the other's
 LISTS_BELOW = (1.0, 4.0)  # how many more lists have documents that could be found
 FADES_FROM = 0.5  # the unjudged share of the hits below which these count for less and less
 MAX_LIST = 20  # of such a list (taste)
-MIDDLE_DISCOUNT = 0.45  # of nDCG, the mean over the first ten ranks
+MIDDLE_DISCOUNT = 0.45  # of nDCG: the mean of 1/log2(1 + rank) over ten ranks
 BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
 SAMPLED_CELLS = 8_000_000  # hits of all samples together, to bound memory (taste)
 SEED = 20_260  # any number, so that samples are always the same

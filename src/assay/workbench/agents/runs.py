@@ -53,7 +53,7 @@ from assay.workbench.scoring.history import stored_run
 
 FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
 LONGEST_QUERY = 200  # characters of a query in a list; taste
-MOST_RUNS = 8  # of a list: what fits in a short answer
+MOST_RUNS = 8  # of a list: what fits in a short answer (taste)
 MOST_FAILED, MOST_FAILED_LISTED = 50, 10  # failed questions of a run, alone and in a list; taste
 MOST_CHANGES, MOST_MOVED = 3, 3  # measures and queries of a comparison; taste
 MAX_HITS = 20  # hits of an explanation; taste

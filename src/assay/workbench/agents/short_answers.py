@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 MAX_LINES = 50  # lines of a list that are considered; taste
-DEFAULT_CHARACTERS = 1_950  # characters of an answer where no limit is given
+DEFAULT_CHARACTERS = 1_950  # characters of an answer without a limit; 2,000 are promised
 LEAST = 60  # characters of a passage, however many share the room; taste
 AROUND = 20  # characters that a passage takes beside its text: its name, quotes and dots; chosen
 Limit = Annotated[

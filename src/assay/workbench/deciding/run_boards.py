@@ -97,7 +97,7 @@ __all__ = [
 ]
 
 KNOWN = 4_000  # newest runs that boards and trends look at; chosen
-CHARTED_RUNS = 60  # newest runs of a set that a chart draws: more cannot be told apart
+CHARTED_RUNS = 60  # newest runs of a set that a chart draws: more cannot be told apart (taste)
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ __all__ = [
     "with_single_judge_risk",
 ]
 
-JUDGES = 5  # judges that are tried, those with most documents first: each is scored again
+JUDGES = 5  # judges that are tried, most documents first; each is scored again (taste)
 
 Decide = Callable[[Sequence[GradedResults]], str]  # the verdict on some results, in a word
 

@@ -36,7 +36,7 @@ from assay.workbench.review.queue import pending_items, stray_items
 from assay.workbench.scoring.history import latest_runs, read_ahead, run_records, stored_run
 from assay.workbench.searching.corpora import readable_corpora
 
-RECENT_LINES = 8  # activities and verdicts shown: what fits beside the other cards
+RECENT_LINES = 8  # activities and verdicts shown: what fits beside the other cards (taste)
 OPEN_TO_ALL = ("gold.", "review.", "run.")  # actions on gold sets and runs, not on people
 # newest entries of the audit trail that are searched for actions open to all; chosen
 SEARCHED_ENTRIES = 500

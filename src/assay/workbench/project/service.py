@@ -79,7 +79,7 @@ class RecentValues(Generic[K, V]):
 
 T = TypeVar("T")
 
-MAX_VALUES = 512  # values; comparisons of two runs are the largest
+MAX_VALUES = 512  # values; comparisons of two runs are the largest (taste)
 _values = RecentValues[tuple[Hashable, ...], Any](MAX_VALUES)
 
 

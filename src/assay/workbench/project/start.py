@@ -51,7 +51,7 @@ NEXT = Path("pairs.csv")
 REPORT = "report.html"
 _UNSAFE = re.compile(r"[^\w.-]+")
 LOGS = "logs"  # the queries are taken from the search log
-PAIRS = 60  # that a judge is asked for, by default: an hour
+PAIRS = 60  # that a judge is asked for, by default: an hour, at a minute each (taste)
 
 
 class StartAnswers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

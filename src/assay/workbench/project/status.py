@@ -16,7 +16,7 @@ from assay.core.workspace import workspace
 from assay.reports.listing import LastVerdict, ProjectStatus
 
 CONFIG = "assay.toml"
-# bytes; a larger results file is not read for its verdict, to be quick
+# bytes; a larger results file is not read for its verdict, to be quick (taste)
 MAX_RESULTS_BYTES = 200_000_000
 
 

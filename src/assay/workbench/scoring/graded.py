@@ -516,7 +516,7 @@ def _names(queries: Iterable[Query], kind: str) -> list[str]:
 # ── whether an engine searches the documents of a set ─────────────────────────────────────────────
 
 
-# documents of a set that are looked up in each corpus: enough to find the corpus
+# documents of a set that are looked up in each corpus: enough to find the corpus (taste)
 LOOKED_UP_DOCUMENTS = 200
 
 

@@ -41,7 +41,7 @@ from assay.workbench.scoring.score import score
 
 SEARCHED_RUNS = 500  # newest runs that are searched for the name of an engine; chosen
 LONGEST_NAME = 80  # characters of the name of a run: one line of a page; taste
-READ = 32  # runs whose results stay in memory: those that one page looks at
+READ = 32  # runs whose results stay in memory: those that one page looks at (taste)
 
 
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
