@@ -176,7 +176,7 @@ class Questions:
             own = [one for one in self.asked if self.act_of(one[1]) in new]
             rest = [one for one in self.asked if self.act_of(one[1]) not in new]
             some = random.permutation(len(rest))[:OTHERS]
-            found += [self.ask("section_dense", here, *one) for one in own]
+            found += [self.ask("new act", here, *one) for one in own]
             found += [self.ask("mixed", here, *rest[number]) for number in some]
         return found
 

@@ -259,6 +259,17 @@ def test_evidence_without_a_text_is_warned_of(assay_cli: Assay, files: Path) -> 
     )
 
 
+def test_scores_that_are_no_probabilities_are_warned_of(assay_cli: Assay, files: Path) -> None:
+    answers = _answers("m1", "m2", "s1")
+    said = "the engine's scores go up to 12.5; min_score expects 0 to 1"
+    write_json(files / "run.json", answers)
+    assert said not in score(assay_cli, "run.json").err
+    answers["results"][0]["hits"][0]["score"] = 12.5
+    write_json(files / "run.json", answers)
+    assert said in score(assay_cli, "run.json").err
+    assert said not in score(assay_cli, "run.json", "--min-score", "0").err
+
+
 def _run(assay_cli: Assay, files: Path, gates: str) -> Any:
     head = '[gold.kunta]\npath = "gold.json"\n[engines.saved]\nrun = "none.json"\n'
     (files / "assay.toml").write_text(head + gates, encoding="utf-8")

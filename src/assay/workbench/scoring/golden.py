@@ -146,12 +146,16 @@ def _mismatch_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: st
 def _calibration_warnings(
     answers: Sequence[QueryResult], results: GoldenResults, corpus: Path | None
 ) -> Iterable[str]:
-    """Warn that a minimum score means little where scores were not fitted to the corpus."""
+    """Warn that a minimum score means little where scores were not fitted to the corpus, or are not
+    from 0 to 1."""
     if any(answer.calibrated is False for answer in answers):
         low = sum(entry.failure == "low_score" for entry in results.per_query)
         name = corpus.name if corpus else "CORPUS"
         key = {0: "uncalibrated", 1: "uncalibrated_one"}.get(low, "uncalibrated_failed")
         yield warning(key, n=low, corpus=name)
+    most = max((hit.score or 0.0 for answer in answers for hit in answer.hits), default=0.0)
+    if most > 1 and any(entry.min_score for entry in results.per_query):
+        yield warning("raw_scores", most=f"{most:.3g}")
 
 
 def _evidence_warnings(gold: GoldSet) -> Iterable[str]:
