@@ -34,6 +34,7 @@ from torch import nn
 WIDTH, HEADS, SIZE = 384, 6, 256
 ROWS, ROW_WIDTH, FREQUENT, CAP = 50_000, 192, 20_000, 96
 TITLE, HEAD, DOC, QUERY, FACTS = 14, 16, 144, 32, 112
+LENGTHS = 6  # groups of texts of like length that a batch is read in, to save padding
 NGRAMS = {"fi": (4, 5), "he": (3, 4)}
 PAD, QMARK, DMARK, SEP, FIRST = 0, 1, 2, 3, 4
 WORD = re.compile(r"[^\W_]+")
@@ -317,9 +318,16 @@ class Encoder(nn.Module):
         vectors, place = self.vectors(torch.cat([b.flatten() for b in batches]))
         out, at = [], 0
         for b in batches:
-            x = F.embedding(place[at : at + b.numel()].view(b.shape), vectors)
+            ids = place[at : at + b.numel()].view(b.shape)
             at += b.numel()
-            out.append(self.net(x, b != PAD))
+            lengths = ((b != PAD) * torch.arange(1, b.shape[1] + 1, device=b.device)).amax(1)
+            order = lengths.argsort()
+            parts = [
+                self.net(F.embedding(ids[rows, :most], vectors), b[rows, :most] != PAD)
+                for rows in order.chunk(LENGTHS)
+                for most in [int(lengths[rows[-1]])]
+            ]
+            out.append(torch.cat(parts)[order.argsort()])
         return out
 
     def net(self, x, valid):

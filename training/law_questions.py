@@ -5,7 +5,7 @@ Starts from shipped weights (`--init`, written by `law_weights.py`), goes on wit
 it, among other sections of the same act and those that the model takes for it.
 
     python law_questions.py fi.json.xz --questions fi.questions.json --init fi-init.npz \
-        --language fi --seconds 150 --try 256:2e-4:0.5:4 --out OUT
+        --language fi --seconds 150 --try 256:2e-4:0.5:4:0 --out OUT
 
 The questions file has `train` and `dev`: lists of [question, number of the section in the data].
 Acts of dev questions are held out by `law_data.py`. After each setting the script prints how many
@@ -52,7 +52,7 @@ MISTAKEN = 40  # sections that the model puts first for a question, of which som
 SAME = 0.93  # cosine from which a section says what the right one says: taste
 WAYS = (0.5, 0.75, 1.0)  # from the shipped weights to the trained ones
 MINED = 4  # times that mistaken sections are looked for in a training: taste
-Setting = tuple[int, float, float, int]
+Setting = tuple[int, float, float, int, float]
 log = logging.getLogger("questions")
 
 
@@ -172,13 +172,15 @@ def figures(found: dict[str, float]) -> str:
 
 
 def train(model, data, asked: Questions, args, setting: Setting, device: str):
-    batch, rate, share, hard = setting
+    batch, rate, share, hard, of_rows = setting
     scale = nn.Parameter(torch.tensor(math.log(30.0), device=device))
     batches = Batches(data, device, args.batch, args.facts)
-    model.rows.requires_grad_(False)  # n-grams: too few questions to change them
+    model.rows.requires_grad_(of_rows > 0)
+    rest = [p for n, p in model.named_parameters() if n != "rows"]
     groups = [
-        {"params": [p for n, p in model.named_parameters() if n != "rows"], "weight_decay": 0.02},
-        {"params": [scale], "weight_decay": 0.0},
+        {"params": rest, "weight_decay": 0.02, "share": 1.0},
+        {"params": [scale], "weight_decay": 0.0, "share": 1.0},
+        {"params": [model.rows], "weight_decay": 0.0, "share": of_rows},
     ]
     optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=device == "cuda")
     every = evaluate(model, data, device, "before")
@@ -190,7 +192,7 @@ def train(model, data, asked: Questions, args, setting: Setting, device: str):
             mined += 1
             asked.mine(model, evaluate(model, data, device, f"step {step}"))
         for group in optimiser.param_groups:
-            group["lr"] = rate * min(1, step / 100) * max(0.02, 1 - progress)
+            group["lr"] = group["share"] * rate * min(1, step / 100) * max(0.02, 1 - progress)
         q, d, number, heads, headid = batches.short()
         long = batches.long()
         ids, docs, where = asked.batch(batch, hard)
@@ -227,9 +229,10 @@ def train(model, data, asked: Questions, args, setting: Setting, device: str):
 
 
 def settings(text: str) -> Setting:
-    """`128:2e-4:0.3:4` is 128 questions a batch, rate 2e-4, weight .3, 4 mistaken sections each."""
-    batch, rate, share, hard = text.split(":")
-    return int(batch), float(rate), float(share), int(hard)
+    """`128:2e-4:0.3:4:0.1` is 128 questions a batch, rate 2e-4, weight .3, 4 mistaken sections
+    each, and a tenth of the rate for the rows of n-grams."""
+    batch, rate, share, hard, of_rows = text.split(":")
+    return int(batch), float(rate), float(share), int(hard), float(of_rows)
 
 
 def main() -> None:
