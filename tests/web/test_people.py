@@ -200,6 +200,19 @@ class TestSigningIn:
         clock.now = NOW + timedelta(days=15)
         assert who(admin) == 401
 
+    def test_a_clock_that_is_set_back_revives_nothing(
+        self, app: Any, admin: TestClient, clock: Clock
+    ) -> None:
+        link = invited(admin, "Jo", "judge")
+        clock.now = NOW + timedelta(days=8)
+        assert (who(admin), visitor(app).get(link).status_code) == ("Ada", 404)
+        clock.now = NOW
+        assert visitor(app).get(link).status_code == 404
+        clock.now = NOW + timedelta(days=15)
+        assert who(admin) == 401
+        clock.now = NOW
+        assert who(admin) == 401
+
     def test_what_a_clock_that_ran_ahead_made_ends_with_it(
         self, app: Any, admin: TestClient, clock: Clock
     ) -> None:

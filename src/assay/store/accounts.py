@@ -6,6 +6,7 @@ single columns, and adds the audit entry. A caller that acts on an account as it
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,9 +18,13 @@ from sqlalchemy import (
     Connection,
     Engine,
     Table,
+    and_,
     bindparam,
     delete,
+    exists,
     insert,
+    literal,
+    or_,
     select,
     update,
 )
@@ -35,6 +40,7 @@ from assay.store.records import (
     ServiceKey,
     Session,
     StoreConflict,
+    StoreError,
     folded,
     may_manage,
 )
@@ -58,10 +64,23 @@ def _in_time(table: Table, now: object, latest: object) -> tuple[ColumnElement[b
     return table.c.expires_at > now, table.c.created_at <= latest
 
 
-_SIGNED_IN = _ACCOUNTS.join(sessions, sessions.c.user_key == users.c.key).where(
-    sessions.c.id == bindparam("session"),
-    *_in_time(sessions, bindparam("now"), bindparam("latest")),
-    users.c.active == 1,
+# of the store: sessions, and invitations that nobody used, whose time is over
+_OVER = sessions.c.expires_at <= bindparam("now")
+_OVER_UNUSED = (invitations.c.ended_at.is_(None), invitations.c.expires_at <= bindparam("now"))
+_SIGNED_IN = (
+    select(
+        or_(exists().where(_OVER), exists().where(*_OVER_UNUSED)).label("any_over"),
+        *_ACCOUNTS.selected_columns,
+    )
+    .select_from(select(literal(1)).subquery())
+    .outerjoin(
+        users.join(sessions, sessions.c.user_key == users.c.key),
+        and_(
+            sessions.c.id == bindparam("session"),
+            *_in_time(sessions, bindparam("now"), bindparam("latest")),
+            users.c.active == 1,
+        ),
+    )
 )  # made once: every request asks
 FIRST_ADMIN = "the first admin"  # the subject of audit entries about an invitation without a name
 
@@ -154,15 +173,29 @@ class Accounts:
         del row["name"]
         connection.execute(insert(sessions), row)
 
+    def signed_in(self, id: str, at: datetime) -> Account | None:
+        """Return the account of a session that has not expired, while the account is active. What
+        is seen to be expired ends for good: a clock that is set back does not revive it."""
+        account, any_over = self._signed_in(id, at)
+        if any_over:
+            with contextlib.suppress(StoreError):
+                self._end_expired(at)
+        return account
+
     @reading
-    def signed_in(self, connection: Connection, id: str, at: datetime) -> Account | None:
-        """Return the account of a session that has not expired, while the account is active."""
-        row = (
-            connection.execute(_SIGNED_IN, {"session": id, "now": at, "latest": at + CLOCKS_DIFFER})
-            .mappings()
-            .first()
-        )
-        return None if row is None else _account(row)
+    def _signed_in(
+        self, connection: Connection, id: str, at: datetime
+    ) -> tuple[Account | None, bool]:
+        values = {"session": id, "now": at, "latest": at + CLOCKS_DIFFER}
+        row = dict(connection.execute(_SIGNED_IN, values).mappings().one())
+        any_over = bool(row.pop("any_over"))
+        return (None if row["name"] is None else _account(row)), any_over
+
+    @writing
+    def _end_expired(self, connection: Connection, at: datetime) -> None:
+        connection.execute(delete(sessions).where(_OVER), {"now": at})
+        ended = update(invitations).where(*_OVER_UNUSED).values(ended_at=at)
+        connection.execute(ended, {"now": at})
 
     @reading
     def sessions(self, connection: Connection, at: datetime) -> list[Session]:
