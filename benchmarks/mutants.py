@@ -90,6 +90,7 @@ PARTS = {
         ("evaluation/golden/scoring.py",),
         (
             "evaluation/test_decisive_answers.py",
+            "evaluation/test_evidence.py",
             "evaluation/test_golden_checks.py",
             "evaluation/test_golden_figures.py",
         ),
@@ -128,6 +129,7 @@ PARTS = {
             "evaluation/test_comparison.py",
             "evaluation/test_deltas.py",
             "evaluation/test_verdict_stability.py",
+            "evaluation/test_golden_figures.py",
             "evaluation/test_leaderboard.py",
             "reports/test_rows_that_changed.py",
         ),

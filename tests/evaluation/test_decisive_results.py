@@ -148,6 +148,7 @@ def test_what_rbp_could_still_gain() -> None:
                                                                         "RBP(p=0.5,rel=1)"),
         ("ERR(max=99)", "ERR(max=99)"), ("P(rel=999999)@1", "P(rel=999999)@1"),
         ("P@1000000000", "P@1000000000"), ("P()@5", "P@5"), ("MRR(rel=2)", "RR(rel=2)"),
+        ("SDCG(cutoff=5, max_rel=3)", "SDCG(max_rel=3)@5"), ("IPrec@0.1", "IPrec@0.1"),
     ],
 )  # fmt: skip
 def test_a_name_is_read_in_any_spelling(text: str, read: str) -> None:
@@ -170,6 +171,10 @@ def test_a_name_is_read_in_any_spelling(text: str, read: str) -> None:
         ("ERR(max=100)", "measure 'ERR(max=100)': max=100 is not a whole number from 1 to 99"),
         ("RBP(p=0.0)", "measure 'RBP(p=0.0)': p=0.0 is not a number between 0 and 1"),
         ("RBP(p=1.5)", "measure 'RBP(p=1.5)': p=1.5 is not a number between 0 and 1"),
+        ("nDCG(x=exp2)@5", "measure 'nDCG(x=exp2)@5': unknown parameter 'x=exp2'"),
+        ("SDCG@5", "measure 'SDCG@5' needs max_rel"), ("IPrec", "measure 'IPrec' needs recall"),
+        ("IPrec(recall=2)",
+         "measure 'IPrec(recall=2)': ir_measures says: invalid param recall=2"),
         ("nDCG(gain=x)", "measure 'nDCG(gain=x)': gain=x is not linear or exp2"),
         ("P(x=1)@5", "measure 'P(x=1)@5': unknown parameter 'x=1'"),
         ("P(rel)@5", "measure 'P(rel)@5': unknown parameter 'rel'"),
@@ -183,7 +188,23 @@ def test_a_name_is_read_in_any_spelling(text: str, read: str) -> None:
 def test_a_name_that_cannot_be_read_says_why(text: str, said: str) -> None:
     with pytest.raises(InputError) as error:
         parse_measure(text)
-    assert error.value.message == said
+    assert error.value.message.strip() == said
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("P(x=1)@5", "P takes: rel."), ("Bpref(x=1)", "Bpref takes: rel."),
+     ("SDCG", "Write SDCG(cutoff=…, max_rel=…).")],
+)  # fmt: skip
+def test_a_hint_names_what_a_measure_takes(text: str, hint: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_measure(text)
+    assert error.value.hint == hint
+
+
+def test_the_cutoff_of_a_measure_of_ir_measures_is_its_own() -> None:
+    found = [parse_measure(text) for text in ("alpha_nDCG@5", "alpha_nDCG", "IPrec@0.1")]
+    assert [each.cutoff for each in found] == [5, None, None]
 
 
 def test_suites_and_keys() -> None:

@@ -45,6 +45,16 @@ def test_another_figure_of_the_row_is_no_evidence(figure: Any) -> None:
     assert not _checked({"row": "Vuosikate", "column": "2023"}, [figure]).passed
 
 
+def test_a_word_may_stand_beside_the_cell_and_in_no_other_cell() -> None:
+    place = {"row": "Vuosikate", "column": "2023"}
+    assert _checked(place, ["Tuloslaskelma"]).passed
+    assert _checked(place, ["Vuosikate"], text=ROW.text).passed
+    other = ROW.text.replace("3 100 (1 000 €)", "3 100 (arvio)")
+    assert not _checked(place, ["arvio"], text=other).passed
+    cell = {"cell": {"column": "2023", "text": "3 400", "unit": "1 000 €"}}
+    assert _checked(place, ["Vuosikate"], text=ROW.text, metadata=cell).passed
+
+
 def test_the_reason_says_where_the_figure_stands() -> None:
     outcome = _checked({"row": "Vuosikate", "column": "2023"}, [3100])
     assert outcome.failure == "evidence"

@@ -7,6 +7,7 @@ from assay.core.results import FigureCounts, GoldenReceipt, GoldenResults, Verdi
 from assay.core.results_file import entry_to_json
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation import statistics
+from assay.evaluation.comparison import compare
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden, robustness
 from assay.evaluation.golden.figures import build_results
@@ -50,6 +51,23 @@ def test_rates_are_over_the_questions_they_are_about() -> None:
     assert found.slices["test_type"]["abstain"]["pass_rate_total"] == 0.5
     assert set(found.slices["category"]) == {"x", "y"}
     assert found.failures == {"answered": 1, "error": 1, "hard_negative": 1, "not_found": 1}
+
+
+def test_the_first_hit_is_compared_where_one_was_expected_and_came() -> None:
+    """Not where the call failed, or where nothing is expected; a right second hit is not first."""
+    questions = (question("a", expected_any=S1), question("b", expected_none=S1),
+                 question("c", expected_any=S1))  # fmt: skip
+    gold, down = GoldSet(name="g", queries=questions), QueryResult(query_id="c", error="down")
+
+    def scored(first: int, *others: QueryResult) -> GoldenResults:
+        hits = (hit(first, 1), hit(1, 1))
+        answers = [QueryResult(query_id=id, hits=hits, millis=1.0) for id in "ab"]
+        return evaluate_golden(gold, [*answers, *others])
+
+    right = QueryResult(query_id="c", hits=(hit(1, 1),), millis=1.0)
+    found = compare([scored(1, down), scored(2, right)], ["before", "after"])
+    (row,) = (row for row in found.differences if row.measure == "first hit right")
+    assert (row.n, row.difference, row.losses) == (1, -1, 1)
 
 
 def test_score_and_latency_statistics() -> None:

@@ -51,6 +51,13 @@ def test_it_is_one_file_with_a_write_ahead_log(assay_cli: Assay, tmp_path: Path)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+def test_a_closed_store_holds_no_file(path: Path) -> None:
+    store = open_store(path)
+    store.server_secret("a")
+    store.close()
+    assert [each.name for each in path.parent.iterdir()] == ["assay.db"], "no log, and no index"
+
+
 def test_a_database_that_was_moved_away_takes_nothing(path: Path) -> None:
     store = open_store(path)
     store.server_secret("a")
