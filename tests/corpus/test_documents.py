@@ -17,7 +17,7 @@ from assay.corpus import import_corpus, open_corpus
 from assay.corpus.build import ImportReport, Limits
 from assay.corpus.importers.blocks import READERS
 from assay.corpus.importers.kinds import Problem, guess_kind
-from assay.corpus.importers.sections import find_sections
+from assay.corpus.importers.sections import Block, find_sections
 from kit.commands import Assay
 
 MARKED = Path(__file__).parent / "data" / "marked"
@@ -144,6 +144,74 @@ def mail(**attachments: bytes) -> bytes:
             data, maintype="application", subtype="octet-stream", filename=name.replace("_", ".")
         )
     return message.as_bytes()
+
+
+def test_a_numbered_memo_in_an_email_gives_its_sections(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    text = "Hello,\n\n1. Background\n\nThe town owns it.\n\n2. Options\n\nA fence, or hours.\n"
+    (folder / "memo.eml").write_text(f"From: a@example.org\nSubject: Dog park\n\n{text}")
+    (folder / "note.eml").write_text("From: a@example.org\nSubject: Note\n\nFacts\n\nNone.\n")
+
+    _, documents, _ = imported(folder)
+
+    sections = {one.fields.get("section_title", ""): one.text for one in documents.values()}
+    assert sections == {
+        "": "Facts\n\nNone.",
+        "1. Background": "Hello,\n\nThe town owns it.",
+        "2. Options": "A fence, or hours.",
+    }
+
+
+def test_all_of_the_main_content_of_a_page_is_read_without_its_navigation(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    deep = "<h4>1.1.1. Names</h4><p>Deep text.</p><h4>Aside</h4><p>A line of it.</p>"
+    (folder / "a.html").write_text(
+        "<body class='sidebar'><div id='navigation'>Home</div><div role='main'><h1>Policy</h1>"
+        f"<div>One.</div><h2>1. Second</h2><p>Two.</p>{deep}</div><div>Elsewhere</div>"
+        "<div class='page footer'>Imprint</div></body>"
+    )
+    (folder / "b.html").write_text(
+        "<div class='toc'>1. One</div><h1>One</h1><p>Text.</p><h1>Two</h1><p>More.</p>"
+        "<div id='fusszeile'>Imprint</div>"
+    )
+
+    _, documents, _ = imported(folder)
+
+    assert {one.fields["section_title"]: one.text for one in documents.values()} == {
+        "Policy": "One.",
+        "1. Second": "Two.",
+        "1.1.1. Names": "Deep text.\n\nAside\n\nA line of it.",
+        "One": "Text.",
+        "Two": "More.",
+    }
+
+
+def test_a_line_that_goes_on_in_the_next_is_no_heading_on_a_page() -> None:
+    lines = ("1. Hire", "1.1 The Tents are let for the days from delivery", "to collection.")
+    lines = (*lines, "2. Charges", "2.1 They are paid in a month of the date of the", "invoice.")
+
+    sections = find_sections([Block(line, page=1) for line in lines])
+
+    assert [(one.heading.text, one.text) for one in sections if one.heading] == [
+        ("1. Hire", "\n".join(lines[1:3])),
+        ("2. Charges", "\n".join(lines[4:])),
+    ]
+
+
+def test_the_title_above_an_act_is_no_text_and_its_last_heading_is_found(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    (folder / "stig.txt").write_text(
+        "Stiglag\n\n1 § Denna lag gäller stigar.\n\n2 § Stigen ska hållas öppen.\n\n"
+        "Ikraftträdande\n\nDenna lag träder i kraft den 1 januari 2032.\n"
+    )
+
+    _, documents, _ = imported(folder)
+
+    assert {one.locator.section: one.text for one in documents.values() if one.locator} == {
+        "1": "Denna lag gäller stigar.",
+        "2": "Stigen ska hållas öppen.",
+        "Ikraftträdande": "Denna lag träder i kraft den 1 januari 2032.",
+    }
 
 
 def test_an_email_has_its_subject_date_people_and_attachments(tmp_path: Path) -> None:

@@ -276,6 +276,10 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LEFT_OUT = {"script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form"}
 _LEFT_OUT |= {"svg", "button", "select", "iframe", "object", "head"}
 _LEFT_OUT_ROLES = {"navigation", "banner", "contentinfo", "search", "complementary"}
+# ids and classes of navigation on pages that have no elements for it
+_LEFT_OUT_NAMES = {"navigation", "nav", "navbar", "breadcrumb", "breadcrumbs", "sidebar", "toc"}
+_LEFT_OUT_NAMES |= {"footer", "fusszeile"}
+_CONTAINERS = {"div", "section", "ul", "ol", "dl", "table", "p"}
 _BREAKS = {"p", "div", "section", "article", "main", "ul", "ol", "li", "dl", "dt", "dd", "table"}
 _BREAKS |= {"blockquote", "pre", "figure", "figcaption", "address", "hr", "body", "details"}
 _BREAKS |= set(_HEADINGS)
@@ -331,7 +335,7 @@ def _html_blocks(page: Any) -> tuple[Block, ...]:
     found = _Page()
     if page.body is not None:
         for node, is_start in _walk(page.body):
-            found.enter(node) if is_start else found.leave(node.tag)
+            found.enter(node) if is_start else found.leave(node)
     found.flush()
     main = [block for is_main, block in found.blocks if is_main]
     return tuple(main or [block for _, block in found.blocks])
@@ -357,9 +361,13 @@ def _walk(root: Any) -> Iterator[tuple[Any, bool]]:
 def _is_left_out(node: Any) -> bool:
     if node.tag in _LEFT_OUT:
         return True
-    role = (node.attributes.get("role") or "").lower() if node.is_element_node else ""
-    is_permalink = node.tag == "a" and "headerlink" in (node.attributes.get("class") or "")
-    return role in _LEFT_OUT_ROLES or is_permalink
+    if not node.is_element_node:
+        return False
+    stated = {key: (node.attributes.get(key) or "").lower() for key in ("role", "id", "class")}
+    if node.tag == "a":
+        return "headerlink" in stated["class"]
+    names = {stated["id"], *stated["class"].split()} if node.tag in _CONTAINERS else set()
+    return stated["role"] in _LEFT_OUT_ROLES or not names.isdisjoint(_LEFT_OUT_NAMES)
 
 
 class _Page:
@@ -368,9 +376,9 @@ class _Page:
     def __init__(self) -> None:
         self.blocks: list[tuple[bool, Block]] = []
         self.words: list[str] = []
-        self.level = self.tables = self.mains = self.pres = 0
+        self.level = self.tables = self.pres = 0
         self.rows: list[list[str]] = []
-        self.mains_open: list[str] = []
+        self.mains: list[int] = []  # the elements open that hold the main content
 
     def enter(self, node: Any) -> None:
         tag = node.tag
@@ -397,14 +405,14 @@ class _Page:
         elif tag == "img":
             self.words.append(node.attributes.get("alt") or "")
         if self._is_main(node):
-            self.mains += 1
-            self.mains_open.append(tag)
+            self.mains.append(node.mem_id)
 
     def _is_main(self, node: Any) -> bool:
         role = (node.attributes.get("role") or "").lower() if node.is_element_node else ""
         return node.tag in ("main", "article") or role == "main"
 
-    def leave(self, tag: str) -> None:
+    def leave(self, node: Any) -> None:
+        tag = node.tag
         if tag in ("td", "th") and self.tables == 1 and self.rows:
             self.rows[-1].append("".join(self.words))
             self.words = []
@@ -419,9 +427,8 @@ class _Page:
             self.level = 0
         elif tag == "pre":
             self.pres -= 1
-        if self.mains_open and tag == self.mains_open[-1]:
-            self.mains_open.pop()
-            self.mains -= 1
+        if self.mains and node.mem_id == self.mains[-1]:
+            self.mains.pop()
 
     def flush(self) -> None:
         """End the paragraph; inside a cell of a table it goes on."""
@@ -435,16 +442,16 @@ class _Page:
         else:
             text = "\n".join(" ".join(line.split()) for line in text.split("\n")).strip()
         if text.strip() and text != "-":
-            self.blocks.append((self.mains > 0, Block(text, level=self.level)))
+            self.blocks.append((bool(self.mains), Block(text, level=self.level)))
 
     def _table(self, rows: list[list[str]]) -> None:
         """A table with one column lays out a page: its cells are paragraphs."""
         self.words = []
         if max((len(row) for row in rows), default=0) < 2:
             texts = [" ".join(cell.split()) for row in rows for cell in row]
-            self.blocks += [(self.mains > 0, Block(text)) for text in texts if text]
+            self.blocks += [(bool(self.mains), Block(text)) for text in texts if text]
         elif text := table_text(rows):
-            self.blocks.append((self.mains > 0, Block(text, is_table=True)))
+            self.blocks.append((bool(self.mains), Block(text, is_table=True)))
 
 
 def _text_of_html(text: str) -> str:

@@ -52,7 +52,7 @@ from assay.law.places import normal_part
 from assay.law.versions import status_of_text, with_status_mark
 
 SCHEME = PLAIN
-VERSION = 4  # raised when the same source gives other documents
+VERSION = 5  # raised when the same source gives other documents
 ISOLATED = True  # its files are read by a process with limits of memory and time
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")
@@ -242,8 +242,9 @@ def _documents(content: Content, file: _File, options: Options) -> Iterator[Docu
     if content.date:
         stated |= {"date": content.date, "year": int(content.date[:4])}
     source = _Source(file.id, title, content.date, language, stated)
-    is_mail = bool(content.people) and not by
-    sections = [] if by == "file" or is_mail else find_sections(content.blocks)
+    sections = [] if by == "file" else _without_title(find_sections(content.blocks), title)
+    if content.people and not by and not _is_numbered_memo(sections):
+        sections = []  # an e-mail is one document
     if by == "moment" or (not by and _is_act(title, sections, language)):
         yield from _act_documents(source, sections)
     elif len(joined := _joined(sections)) > 1:
@@ -266,6 +267,21 @@ def _whole_document(source: _Source, blocks: tuple[Block, ...]) -> Document:
 
 
 # ── sections ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _without_title(sections: list[Section], title: str) -> list[Section]:
+    """The sections without the title of the file above the first heading, which is no text."""
+    if len(sections) < 2 or sections[0].heading is not None:
+        return sections
+    first, *others = sections
+    top, *rest = first.paragraphs
+    if " ".join(top.text.split()).casefold() != title.casefold():
+        return sections
+    return [first._replace(paragraphs=tuple(rest)), *others] if rest else others
+
+
+def _is_numbered_memo(sections: list[Section]) -> bool:
+    return sum(bool(one.heading and one.heading.number) for one in sections) > 1
 
 
 def _joined(sections: list[Section]) -> list[Section]:

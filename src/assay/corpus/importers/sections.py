@@ -63,7 +63,8 @@ class Section(NamedTuple):
 
 # ── units, by language ────────────────────────────────────────────────────────────────────────────
 
-# taste: a marked heading below it is a line of its section, unless it is a unit
+# taste: a marked heading below it is a line of its section, unless it is a unit or has a number
+# of several places
 DEEPEST_HEADING = 3
 LONGEST_TITLE = 110  # characters of a heading that is not marked as one (taste)
 LONGEST_LINE = 300  # characters of a line that are looked at
@@ -132,13 +133,14 @@ USUAL = frozenset(
     " ".join(
         """
     abstract, analysis, answer, background, brief answer, conclusion, conclusions, discussion,
-    executive summary, facts, history, introduction, issue, issues, legal analysis, next steps,
-    opinion, procedural history, question, question presented, questions, questions presented,
-    reasons, recommendation, recommendations, short answer, short answers, statement of facts,
-    summary,
+    agreed terms, executive summary, facts, history, introduction, issue, issues, legal analysis,
+    next steps, opinion, parties, procedural history, question, question presented, questions,
+    questions presented, reasons, recitals, recommendation, recommendations, short answer,
+    short answers, statement of facts, summary,
     arviointi, johdanto, johtopäätökset, johtopäätös, kysymys, oikeudellinen arviointi, perustelut,
     ratkaisu, suositus, tausta, tiivistelmä, tosiseikat, yhteenveto,
-    bakgrund, bedömning, frågeställning, inledning, sammanfattning, skäl, slutsats, slutsatser,
+    bakgrund, bedömning, frågeställning, ikraftträdande, inledning, sammanfattning, skäl, slutsats,
+    slutsatser, övergångsbestämmelser,
     begründung, einleitung, entscheidungsgründe, ergebnis, gründe, rechtliche würdigung,
     sachverhalt, tatbestand, zusammenfassung,
     analyse, contexte, faits, motifs, rappel des faits, recommandations, résumé,
@@ -315,6 +317,8 @@ def _written_headings(blocks: Sequence[Block]) -> dict[int, _Line]:
         if line is None:
             continue
         kind = line.heading.kind
+        if line.must_follow and block.page and alone[:1].islower():
+            continue  # the first line of a paragraph that goes on
         if line.must_follow and not _follows(line.heading.number, numbers.get(kind, "")):
             continue
         if line.heading.number:
@@ -371,8 +375,10 @@ def find_sections(blocks: Sequence[Block]) -> list[Section]:
 
 
 def _is_heading(block: Block) -> bool:
-    deep = block.level > DEEPEST_HEADING
-    return block.level > 0 and not (deep and unit_of(" ".join(block.text.split())) is None)
+    if block.level <= DEEPEST_HEADING:
+        return block.level > 0
+    heading = marked_heading(block.text, block.level)
+    return heading.kind not in ("", "number") or "." in heading.number
 
 
 def _cut_written(blocks: Sequence[Block], written: dict[int, _Line]) -> list[Section]:
