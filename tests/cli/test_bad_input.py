@@ -735,3 +735,12 @@ def test_a_complaint_is_no_longer_than_a_person_reads(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "assay", "score", "--gold", "g.jsonl", "--run", "r.trec"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr[:7], len(done.stderr) < 10_000) == (2, "error: ", True)
+
+
+def test_an_error_names_the_next_step(assay_cli: Assay, tmp_path: Path) -> None:
+    assert 'assay search CORPUS "QUESTION"' in assay_cli("search", "gifts").err
+    (tmp_path / "qrels.txt").write_text("1 0 a 2\n")
+    refused = assay_cli("gold", "convert", tmp_path / "qrels.txt", tmp_path / "set.json")
+    assert "NAME.topics.tsv" in refused.err
+    (tmp_path / "qrels.topics.tsv").write_text("1\tgifts\n")
+    assert assay_cli("gold", "convert", tmp_path / "qrels.txt", tmp_path / "set.json").code == 0

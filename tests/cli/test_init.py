@@ -36,6 +36,7 @@ def test_a_project_from_the_defaults_runs(assay_cli: Assay) -> None:
     assert done.code == 0
     assert {"assay.toml", "dataset.json", ".github/workflows/assay.yml"} <= set(done.json["files"])
     assert all(Path(file).is_file() for file in done.json["files"])
+    assert ".assay/" in Path(".gitignore").read_text().splitlines()
     assert "next: assay run" in assay_cli().out
     done = assay_cli("run")
     assert (done.code, "PASS" in done.out) == (0, True), done.out + done.err
@@ -45,6 +46,21 @@ def test_a_project_from_the_defaults_runs(assay_cli: Assay) -> None:
     assert re.search(r"engines +bm25, mine\n", here)
     assert re.search(r"last verdict +passed, ", here)
     assert "next: assay report " in here
+
+
+def test_an_engine_that_was_scored_is_known_by_its_name(assay_cli: Assay) -> None:
+    assert assay_cli("init", "--yes").code == assay_cli("run").code == 0
+    file = ".assay/results/sample--mine.json"
+    assert assay_cli("explain", "mine", "q001").out == assay_cli("explain", file, "q001").out
+    assert assay_cli("report", "mine", "-o", "mine.html").code == 0
+    assert assay_cli("export", "mine", "-o", "mine.trec").code == 0
+    assert assay_cli("plan", "bm25", "mine").code == 0
+    for command in (("compare", "bm25", "mien"), ("explain", "mien", "q001")):
+        refused = assay_cli(*command)
+        assert refused.code == 2
+        assert "Did you mean mine? Scored: bm25, mine." in refused.err
+    unknown = assay_cli("score", "--dataset", "dataset.json", "--engine", "mien")
+    assert "Did you mean mine? Known: bm25, mine, random" in unknown.err
 
 
 def test_without_a_terminal_nothing_is_asked(assay_cli: Assay) -> None:

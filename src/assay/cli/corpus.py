@@ -302,6 +302,11 @@ def search(
     )
     if like and query:
         raise UsageError("give a query or --like, not both")
+    if not like and not query.strip():
+        raise UsageError(
+            "there is no question to search for",
+            hint='Name the corpus, then the question: assay search CORPUS "QUESTION".',
+        )
     name = _imported(corpus)
     if like:
         answer = corpora.more_like(name, like, top_k=top_k, filters=filters, say=say)

@@ -379,7 +379,7 @@ def _show_bad_answer() -> None:
 def _copy(folder: Path) -> None:
     from assay.workbench.project.demo import copy_samples
 
-    say(f"the samples are in {copy_samples(folder)}/. Everything in them is invented")
+    say(f"The samples are in {copy_samples(folder)}/. Everything in them is invented.")
 
 
 def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:

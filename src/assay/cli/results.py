@@ -11,11 +11,27 @@ from assay.cli.options import StoreUrl, a_number, opened
 from assay.cli.output import Json, emit, say, tell, warn
 from assay.core.errors import UsageError
 
+RESULTS = "A results file, or an engine that `assay run` has scored."
+
+
+def _results_file(path: Path) -> Path:
+    """The file, or the results that `assay run` kept of an engine of this name."""
+    return _results_files([path])[0]
+
+
+def _results_files(paths: list[Path]) -> list[Path]:
+    if all(path.exists() for path in paths):
+        return paths
+    from assay.workbench.scoring.run import saved_results
+
+    return saved_results(paths)
+
+
 # ── `assay explain` ───────────────────────────────────────────────────────────────────────────────
 
 
 def explain(
-    results: Annotated[Path, typer.Argument(help="A results file written by assay score.")],
+    results: Annotated[Path, typer.Argument(help=RESULTS)],
     query: Annotated[str, typer.Argument(help="The id of a query.")],
     dataset: Annotated[
         Path | None, typer.Option(help="The gold set, when another tool wrote the results.")
@@ -27,7 +43,7 @@ def explain(
     from assay.reports.terminal import explanation
     from assay.workbench.scoring.report import explain
 
-    found_explanation = explain(results, query, dataset)
+    found_explanation = explain(_results_file(results), query, dataset)
     emit(
         entry_to_json(found_explanation.entry),
         lambda: explanation(found_explanation.entry, found_explanation.measures),
@@ -41,7 +57,12 @@ def explain(
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A results file of assay score, or any run.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="A results file, a run file, or an engine that `assay run` has scored."
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="run.trec (TREC), or run.json (BEIR's results)."),
@@ -60,7 +81,7 @@ def export(
 
     if output is None and not mlflow:
         raise UsageError("give --output FILE or --mlflow URI")
-    done: dict[str, object] = {}
+    run, done = _results_file(run), dict[str, object]()
     if output is not None:
         hits = export_run(run, output, format=to or None)
         done |= {"output": str(output), "hits": hits}
@@ -77,7 +98,7 @@ def export(
 
 
 def report(
-    results: Annotated[Path, typer.Argument(help="A results file written by assay score.")],
+    results: Annotated[Path, typer.Argument(help=RESULTS)],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="report.html, .md, .xml (JUnit), .csv or .tex")
     ],
@@ -93,7 +114,8 @@ def report(
     """Write a report for people or programs. The ending of the output picks the format."""
     from assay.workbench.scoring.report import report_file
 
-    report_file(results, output, against=against, language=language, force=force)
+    base = None if against is None else _results_file(against)
+    report_file(_results_file(results), output, against=base, language=language, force=force)
     tell({"report": str(output)}, f"report written to {output}", json=json)
 
 
@@ -146,8 +168,13 @@ def plan(
     from assay.reports.terminal_comparison import plan_table
     from assay.workbench.deciding.compare import plan_from
 
+    first, second = _results_files([a, b])
     found = plan_from(
-        (a, b), difference=difference, power=power, primary=primary, agreement=agreement
+        (first, second),
+        difference=difference,
+        power=power,
+        primary=primary,
+        agreement=agreement,
     )
     emit(found, lambda: plan_table(found), json=json)
 
@@ -202,10 +229,7 @@ def compare(
     from assay.reports.terminal_comparison import comparison_table
     from assay.workbench.deciding.compare import compare_results
 
-    if any(not path.exists() for path in results):
-        from assay.workbench.scoring.run import saved_results
-
-        results = saved_results(results)
+    results = _results_files(results)
     if changes := _answer_changes(results):
         from assay.reports.answers import change_table
 

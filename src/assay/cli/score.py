@@ -277,7 +277,9 @@ def run(
     json: Json = False,
 ) -> None:
     """Score every gold set in assay.toml with every engine, check every file of answers, compare
-    with baselines, and decide the gates."""
+    with baselines, and decide the gates.
+
+    assay score --update-baseline records a baseline."""
     from assay.core import cluster
     from assay.reports.terminal import run_summary
     from assay.workbench.project.config import read_config

@@ -96,7 +96,10 @@ RECORD = "assay score --update-baseline"
 QUERIES_NAMED = 3  # queries that a warning names (taste)
 CITATION_COUNTS = ANSWER_COUNTS[:6]
 NO_VALUE = (("there is no value", Why(kind="no_value")),)
-NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
+NO_BASELINE = (
+    f'no baseline to compare with; write one with {RECORD}, and add baseline = "FILE" to the '
+    "[gold.NAME] table in assay.toml"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

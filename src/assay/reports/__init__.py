@@ -27,7 +27,10 @@ FORMATS = {
 def render(report: ReportView, suffix: str) -> str:
     """The text of a file; `suffix` (.html, .md, .xml, .csv, .tex) picks the format."""
     if suffix not in FORMATS:
-        raise InputError(f"unknown report format {suffix!r}", hint=f"Known: {', '.join(FORMATS)}.")
+        results = "The results file is itself JSON. " if suffix == ".json" else ""
+        raise InputError(
+            f"unknown report format {suffix!r}", hint=f"{results}Known: {', '.join(FORMATS)}."
+        )
     text: str = import_module(f"assay.reports.{FORMATS[suffix]}").render(report)
     return text
 

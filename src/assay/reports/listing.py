@@ -304,6 +304,11 @@ def calibration_page(report: CalibrationReport) -> RenderableType:
             style="dim",
         ),
         Text(f"kept in {report.file}", style="dim"),
+        Text(),
+        Text(
+            "A score now means the probability that the hit is right. Check the min_score of your "
+            "questions, and score the engine again before you compare it."
+        ),
     )
 
 

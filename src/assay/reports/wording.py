@@ -636,7 +636,9 @@ def gold_change(head: Difference, comparison: Comparison, sentences: Sentences) 
 
 def hidden_loss(head: Difference, comparison: Comparison, sentences: Sentences) -> str:
     """The loss that a pass of a golden set hides: every question may pass although the first or the
-    first right hit fell."""
+    first right hit fell. A verdict of worse hides nothing."""
+    if head.verdict in ("worse", "probably worse"):
+        return ""
     beside = [row for row in comparison.differences if row.key in BESIDE]
     fell = [row for row in beside if row.system == head.system and row.difference <= -FALL]
     if not fell:

@@ -261,8 +261,8 @@ def missing_store(where: str) -> NoStore:
     return NoStore(
         "there is no store here",
         where=where,
-        hint="Check --store and $ASSAY_STORE. A new store is made "
-        "by assay logs import, assay logs decisions, assay serve, and a program that logs.",
+        hint="Check --store and $ASSAY_STORE. assay serve creates a store, and so do "
+        "assay logs import, assay logs decisions and a program that logs.",
     )
 
 

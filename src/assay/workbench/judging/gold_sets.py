@@ -57,6 +57,11 @@ from assay.workbench.project.config import CONFIG_NAME, read_config
 from assay.workbench.project.service import Service, compute_once
 from assay.workbench.scoring.request import stale_count as stale_count
 
+TEXTS_HINT = (
+    "Every query needs its text. Write it in the column query of a CSV file, or beside TREC qrels "
+    "NAME.txt in NAME.topics.tsv: one line per query, id, tab, text."
+)
+
 # ── the corpus of each row ────────────────────────────────────────────────────────────────────────
 
 ALL_ROWS = ""  # of rows that name no corpus, or one that nobody knows
@@ -385,8 +390,9 @@ def write_whole(
             kept = formats.read_gold(draft, name)
             lost = [*_lost_note(gold, kept), *_lost_judgments(gold, kept)]
         except InputError as error:
+            hint = error.hint if all(query.text for query in gold.queries) else TEXTS_HINT
             raise InputError(
-                f"{name} cannot hold this set: {error.message}", where=where, hint=error.hint
+                f"{name} cannot hold this set: {error.message}", where=where, hint=hint
             ) from error
         return [
             move_into_place(path, target.parent / path.relative_to(scratch)) for path in written

@@ -32,6 +32,8 @@ NOWHERE = "none"
 ATTRIBUTES = ".gitattributes"
 # how git merges what two people judged at the same time: line by line
 MERGED = ("*.log.jsonl text eol=lf merge=union", "people.toml text eol=lf merge=union")
+IGNORED = ".gitignore"
+WORKSPACE = (".assay/",)  # results and indexes, which `assay run` makes again
 CI = {"github": ".github/workflows/assay.yml", "gitlab": ".gitlab-ci.yml"}
 SAVED = (".json", ".trec", ".run", ".txt")
 
@@ -76,6 +78,7 @@ def write_starter_files(answers: Answers) -> StarterFiles:
     for name in copies:
         shutil.copyfile(samples() / "en" / name, name)
     files[ATTRIBUTES] = with_lines(Path(ATTRIBUTES), MERGED)
+    files[IGNORED] = with_lines(Path(IGNORED), WORKSPACE)
     for name, text in files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(Path(name), text)
@@ -239,7 +242,7 @@ def _ci_file(answers: Answers) -> str:
 
 
 ENDING = ".txt"
-GROWING = (".gitignore", "scripts/SCRIPTS.md")  # lines are added to those that are there
+GROWING = (IGNORED, "scripts/SCRIPTS.md")  # lines are added to those that are there
 # layout -> the next command
 LAYOUTS = {
     "fppc": "assay gold add eval/dataset.json --query 'TEXT OF A QUERY'",

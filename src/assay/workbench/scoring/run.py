@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from assay import __version__, formats
-from assay.core.errors import AssayError, EngineError, InputError, UsageError
+from assay.core.errors import AssayError, EngineError, InputError, UsageError, nearest_name
 from assay.core.files import sha256_of, write_atomic
 from assay.core.results import (
     EXIT,
@@ -471,6 +471,12 @@ def answers_path(name: str) -> Path:
 def saved_results(paths: Sequence[Path]) -> list[Path]:
     """The paths, where one may be the name of an engine whose results were kept here."""
     named = [path for path in paths if not path.suffix and not path.exists()]
+    scored = sorted({file.stem.partition("--")[2] for file in results_folder().glob("*--*.json")})
+    if scored and (unknown := [path for path in named if str(path) not in scored]):
+        raise UsageError(
+            f"{unknown[0]}: no results file, and no engine that assay run has scored",
+            hint=f"{nearest_name(str(unknown[0]), scored)}Scored: {', '.join(scored)}.",
+        )
     kept = {path: sorted(results_folder().glob(f"*--{path}.json")) for path in named}
     sets = [{found.name.partition("--")[0] for found in each} for each in kept.values() if each]
     common = set.intersection(*sets) if sets else set[str]()

@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from assay import formats
-from assay.core.errors import InputError, UsageError
+from assay.core import plugins
+from assay.core.errors import InputError, UsageError, nearest_name
 from assay.core.files import write_atomic
 from assay.core.results import Gate, GoldenResults, Results, Verdict
 from assay.core.results_file import encode, to_json
@@ -74,6 +75,7 @@ def _with_configured_engine(request: ScoreRequest) -> ScoreRequest:
 
     found = find_engine(request.engine, request.config, corpus=request.corpus)
     if found is None:
+        _refuse_unknown_engine(request.engine, request.config)
         return request
     own = request_for(found, request.dataset)
     return msgspec.structs.replace(
@@ -83,6 +85,25 @@ def _with_configured_engine(request: ScoreRequest) -> ScoreRequest:
         run=own.run,
         corpus=request.corpus or own.corpus,
         top_k=request.top_k or own.top_k,
+    )
+
+
+def _refuse_unknown_engine(name: str, config: Path | None) -> None:
+    """Refuse a name that assay.toml does not have, and list those that it has. Without a file, the
+    engines say which are known."""
+    from assay.engines.running import ENGINES, is_indexed_name
+    from assay.workbench.project.config import CONFIG_NAME
+    from assay.workbench.scoring.engines import list_engines
+
+    if config is None and not Path(CONFIG_NAME).exists():
+        return
+    if is_indexed_name(name) or plugins.is_known(ENGINES, name):
+        return
+    names = [row.name for row in list_engines(config)]
+    raise UsageError(
+        f"unknown engine {name!r}",
+        hint=f"{nearest_name(name, names)}Known: {', '.join(names)}. Another needs a table "
+        "[engines.NAME] in assay.toml, or its Python file.",
     )
 
 
