@@ -12,7 +12,7 @@ Generators").
 doubled (the four edits of Damerau 1964), in one of the three longest words, where it hurts the
 search most, and never in its first letter, which people seldom get wrong; compounds written apart
 and words written together; a term in the other language; speech in place of officialese; case and
-punctuation; in Hebrew prefixes, vowel points and final letters. Word lists and keyboards are
+punctuation; in Hebrew prefixes, vowel points and final letters. Word lists are
 data/perturb-*.toml.
 
 **Reproducible.** The random numbers of a variant depend on the seed, the question and the kind
@@ -39,6 +39,7 @@ from assay.core.errors import UsageError
 from assay.core.types import GoldSet, Query
 from assay.language import hebrew
 from assay.language.detect import detect
+from assay.language.keyboards import neighbours
 
 LANGUAGES = ("fi", "en", "he")
 HEBREW = re.compile(hebrew.LETTER)
@@ -58,9 +59,9 @@ class PlainWording(msgspec.Struct, frozen=True):
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """The word lists and keyboards of one language."""
+    """The word lists of one language."""
 
-    keyboard: tuple[str, ...]
+    language: str
     modifiers: tuple[str, ...] = ()
     spoken: tuple[PlainWording, ...] = ()
     colloquial: dict[str, tuple[str, ...]] = {}
@@ -224,28 +225,12 @@ def _typo(edit: TextChange) -> TextChange:
 
 @_typo
 def _keyboard(word: str, rng: random.Random, material: Material) -> str:
-    near = _neighbours(material.keyboard)
+    near = neighbours(material.language)
     places = [at for at in range(1, len(word)) if near.get(word[at].lower())]
     if not places:
         return word
     at = rng.choice(places)
     return word[:at] + rng.choice(near[word[at].lower()]) + word[at + 1 :]
-
-
-@cache
-def _neighbours(rows: tuple[str, ...]) -> dict[str, str]:
-    """The keys beside, above and below each key."""
-    places = {
-        key: (row, column) for row, keys in enumerate(rows) for column, key in enumerate(keys)
-    }
-
-    def are_near(first: str, second: str) -> bool:
-        (row, column), (other_row, other_column) = places[first], places[second]
-        if row == other_row:
-            return abs(column - other_column) == 1
-        return abs(row - other_row) == 1 and other_column in (column, column - 1)
-
-    return {key: "".join(other for other in places if are_near(key, other)) for key in places}
 
 
 @_typo

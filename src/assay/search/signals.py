@@ -29,6 +29,7 @@ of them. Of the few that lead, more is asked (research/hebrew.md):
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,6 +39,7 @@ from typing import Any
 import numpy as np
 
 from assay.language.analysis import grams
+from assay.language.keyboards import neighbours
 from assay.law.he import is_called
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import context_size, named_encoder
@@ -53,6 +55,14 @@ BY_WORDS = ("full", "short", "characters")  # features that choose the first hit
 MAX_WORDS = 400  # different words of a question or a name that are compared with others
 SEARCHED = 32  # words of a question, those that fewest documents have: research/ranking.md
 FREQUENT = 100  # documents with a word, from which on no other is taken for it; research/ranking.md
+# the Finnish keyboard has the keys of the English one
+MISTYPED = {
+    pair
+    for language in ("fi", "he")
+    for key, near in neighbours(language).items()
+    for other in near
+    for pair in ((key, other), (other, key))
+}
 MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
 # Set by hand: training/ranker.py weights the features that these make, and fits none of these.
 FEEDBACK_HITS = 8  # research/opinions.md: 3 to 25 are all within .005
@@ -167,9 +177,13 @@ def spread(scores: Array, how: str | bool, middle: float | None = None) -> Array
 
 
 def spelled(words: list[str], full: Bm25) -> list[str]:
-    """A word the collection does not have is read as the most frequent one a letter away, when
-    there is one: four of five misspellings are one edit (Damerau 1964)."""
-    unknown = [word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)]
+    """A word the collection does not have is read as the most frequent one a slip away, when there
+    is one: four of five misspellings are one edit (Damerau 1964). A question of several words that
+    are all unknown is about something else, and is left as it is."""
+    different = list(dict.fromkeys(words))
+    unknown = [word for word in different if word.isalpha() and not _is_held(word, full)]
+    if 1 < len(different) == len(unknown):
+        return words
     meant = {word: _nearest(word, full) for word in unknown[:MAX_SPELLED]}
     return [meant.get(word, word) for word in words]
 
@@ -185,7 +199,7 @@ def _nearest(word: str, field: Bm25) -> str:
         return word
     best = word
     best_frequency = 1  # of a word that may itself be a slip
-    for other in _one_edit_away(word, field.letters):
+    for other in _slips(word, field.letters):
         number = field.numbers.get(other)
         if number is None:
             continue
@@ -197,17 +211,24 @@ def _nearest(word: str, field: Bm25) -> str:
     return best
 
 
-def _one_edit_away(word: str, letters: str) -> Iterator[str]:
-    """One letter added, dropped, changed, or two neighbours swapped; the first letter is taken to
-    be right."""
+def _slips(word: str, letters: str) -> Iterator[str]:
+    """One letter added, dropped or mistyped, or two neighbours swapped; the first letter is taken
+    to be right. A mistyped letter is one beside it on the keyboard, or the same without its
+    accent: `bread` is not `break`."""
     for at in range(1, len(word) + 1):
         before, after = word[:at], word[at:]
         yield from (before + letter + after for letter in letters)
         if after:
             yield before + after[1:]
-            yield from (before + letter + after[1:] for letter in letters)
+            meant = (letter for letter in letters if _is_slip(after[0], letter))
+            yield from (before + letter + after[1:] for letter in meant)
         if len(after) > 1:
             yield before + after[1] + after[0] + after[2:]
+
+
+def _is_slip(typed: str, meant: str) -> bool:
+    same = unicodedata.normalize("NFD", typed)[0] == unicodedata.normalize("NFD", meant)[0]
+    return same or (typed, meant) in MISTYPED
 
 
 # ── look-alikes: short texts ──────────────────────────────────────────────────────────────────────
