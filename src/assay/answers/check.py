@@ -128,7 +128,7 @@ class _AnswerCheck:
             self.text, quotes, language=self.language, scheme=self.sources.scheme, ids=ids
         )
         mentions = [*mentions, *self._stated_markers(mentions)]
-        resolved = [self._resolve(one, mentions) for one in self._in_order(mentions)]
+        resolved = [self._resolve(one) for one in self._in_order(mentions)]
         resolved = self._names_beside_markers([*resolved, *self._by_surname(quotes, resolved)])
         spans = [(one.mention.start, one.mention.end) for one in resolved]
         spans += [(quote.start, quote.end) for quote in quotes]
@@ -207,7 +207,7 @@ class _AnswerCheck:
         self.context.laws.append(law)
         self.context.outside = False
 
-    def _resolve(self, mention: Mention, mentions: list[Mention]) -> ResolvedMention:
+    def _resolve(self, mention: Mention) -> ResolvedMention:
         if mention.kind == "marker":
             return self._marker(mention)
         if not mention.citations:

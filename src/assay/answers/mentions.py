@@ -321,18 +321,12 @@ def _prose_citations(text: str, language: str, scheme: Scheme) -> list[Mention]:
     masked = _with_spans_blanked(text, [(one.start, one.end) for one in outside])
     any_language = msgspec.structs.replace(scheme, language="")
     read = parse(masked, first=language or scheme.language, scheme=any_language)
-    groups = _group_lists(masked, [one for one in read if _is_wanted(masked, one)])
+    groups = _group_lists(masked, [one for one in read if one.text.strip(MASK).strip()])
     found = [_mention(masked, group) for group in groups]
     found += [_is_outside_law(one) for one in outside]
     found.sort(key=lambda one: one.start)
     found = _with_short_forms(masked, found, language)
     return _with_acts(text, found)
-
-
-def _is_wanted(text: str, citation: Citation) -> bool:
-    """Whether a reading is one that an answer can mean: a chapter or a bare paragraph number of a
-    language that the answer is not in is not."""
-    return bool(citation.text.strip(MASK).strip())
 
 
 def _is_outside_law(citation: Citation) -> Mention:

@@ -57,7 +57,7 @@ def agreement(
 ) -> None:
     """Show how far independent judges agree: exact, kappas, Krippendorff's alpha, with intervals;
     by judge, topic, type and grade; and which judges are strict or drift."""
-    from assay.reports.agreement import agreement_page
+    from assay.reports.agreement import AgreementPage
     from assay.workbench.judging.agreement import judges_agreement, write_agreement
     from assay.workbench.project.output_files import refuse_output
     from assay.workbench.scoring.request import stale_count
@@ -68,7 +68,7 @@ def agreement(
     if output is not None:
         write_agreement(agreed, output)
         say(f"written to {output}")
-    emit(agreed, lambda: agreement_page(agreed), json=json)
+    emit(agreed, lambda: AgreementPage(agreed), json=json)
     if stale := stale_count(dataset):
         warn(stale)
 

@@ -740,15 +740,11 @@ def _check_two_engines(answers: StartAnswers) -> None:
         warn(page_words("en", "start")["note one_engine"])
 
 
-def _can_ask() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _ask_answers(step: StartStep, answers: StartAnswers) -> StartAnswers | None:
     """The answers with the one that the step asks for; None where nobody can be asked."""
     from assay.workbench.project import start as way
 
-    if not _can_ask():
+    if not _at_a_terminal():
         say(HOW[step.asks])
         return None
     while True:
@@ -799,11 +795,11 @@ def _run(step: StartStep, *, yes: bool) -> bool:
         say(words["awaited"].format(judges=", ".join(step.awaited)))
     for line in step.lines:
         put(line)
-    if not step.commands or (step.by_hand and not _can_ask()):
+    if not step.commands or (step.by_hand and not _at_a_terminal()):
         say("Then: assay start")
         return False
     if not yes:
-        if not _can_ask():
+        if not _at_a_terminal():
             say("next: run this command, or assay start --yes")
             return False
         if not typer.confirm("Run it?", default=True, err=True):

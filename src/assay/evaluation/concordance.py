@@ -119,16 +119,14 @@ def _ratio(part: Floats, whole: Floats, empty: float = math.nan) -> Floats:
 # ── intervals ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def bootstrap_estimates(
-    parts: Floats, statistic: Statistic, *, samples: int = SAMPLES, seed: int = SEED
-) -> list[Estimate]:
+def bootstrap_estimates(parts: Floats, statistic: Statistic) -> list[Estimate]:
     """Figures of the sum of `parts`, which has one row a query, with BCa bootstrap intervals over
     its rows (Efron 1987), percentiles widened for few of them (Hesterberg 2015)."""
     n = len(parts)
     values = statistic(parts.sum(axis=0)[None])[0]
     if n < 2:
         return [_estimate(value, None, TOO_FEW) for value in values]
-    resampled = np.concatenate([statistic(sums) for sums in _resamples(parts, samples, seed)])
+    resampled = np.concatenate([statistic(sums) for sums in _resamples(parts)])
     without_one = statistic(parts.sum(axis=0) - parts)
     return [
         _bca(values[place], resampled[:, place], without_one[:, place], n)
@@ -146,20 +144,20 @@ def resampling_rows(clusters: ArrayLike) -> tuple[int, np.ndarray[Any, np.dtype[
     return min(len(names), MOST_ROWS), row
 
 
-def _resamples(parts: Floats, samples: int, seed: int) -> Iterator[Floats]:
+def _resamples(parts: Floats) -> Iterator[Floats]:
     """The sums of the parts over resamples of the rows, some resamples at a time."""
-    times = _times_drawn(len(parts), samples, seed)
+    times = _times_drawn(len(parts))
     block = max(1, BLOCK_CELLS // max(parts.shape))
-    for start in range(0, samples, block):
+    for start in range(0, SAMPLES, block):
         yield times[start : start + block].astype(np.float64) @ parts
 
 
 @lru_cache(maxsize=16)  # the figures of one set are over the same queries again and again
-def _times_drawn(n: int, samples: int, seed: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """How often each of n rows is in each resample: [samples, n]."""
-    rng = np.random.default_rng(seed)
-    counts = np.empty((samples, n), np.uint16)
-    for sample in range(samples):
+def _times_drawn(n: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """How often each of n rows is in each resample: [SAMPLES, n]."""
+    rng = np.random.default_rng(SEED)
+    counts = np.empty((SAMPLES, n), np.uint16)
+    for sample in range(SAMPLES):
         counts[sample] = np.bincount(rng.integers(0, n, size=n), minlength=n)
     return counts
 

@@ -372,7 +372,7 @@ def binomial_cdf(k: int, n: int, chance: float) -> float:
 # ── other tests, and corrections ──────────────────────────────────────────────────────────────────
 
 
-def randomization_test(differences: Floats, *, samples: int = SAMPLES, seed: int = SEED) -> Floats:
+def randomization_test(differences: Floats, *, samples: int = SAMPLES) -> Floats:
     """Two-sided paired randomization test (Fisher 1935; Smucker et al. 2007) for each column: under
     no difference the sign of each query's difference is arbitrary. Exact up to 13 queries (EXACT),
     else Monte Carlo with the observed assignment counted, so p is never 0."""
@@ -385,7 +385,7 @@ def randomization_test(differences: Floats, *, samples: int = SAMPLES, seed: int
     if n <= EXACT:
         signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
         return np.asarray((np.abs(signs @ differences) >= observed).mean(axis=0))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     extreme = np.zeros(columns)
     for size in _block_sizes(samples, n):
         bits = np.unpackbits(rng.integers(0, 256, size=(size, -(-n // 8)), dtype=np.uint8), axis=1)[
@@ -570,10 +570,10 @@ def adjust_tests(p_values: Sequence[float]) -> list[AdjustedTest]:
     ]
 
 
-def slice_chances(values: Floats, parts: Sequence[Sequence[int]], *, seed: int = SEED) -> Floats:
+def slice_chances(values: Floats, parts: Sequence[Sequence[int]]) -> Floats:
     """[slice, system, system]: the corrected p of each difference in each slice, which is how often
     any difference in any slice is as large by chance alone. `values` are [query, system]."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     signs = rng.choice([-1.0, 1.0], (FLIPS, len(values)))
     largest = np.zeros(FLIPS)
     seen = []

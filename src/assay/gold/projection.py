@@ -188,9 +188,9 @@ class GoldRows:
 
 
 @contextlib.contextmanager
-def open_rows(dataset: Path, *, wait: float = 5.0) -> Iterator[GoldRows]:
+def open_rows(dataset: Path) -> Iterator[GoldRows]:
     """A gold-set.jsonl, locked."""
-    with writing(dataset, wait=wait) as log:
+    with writing(dataset) as log:
         yield GoldRows(log, content_of(dataset))
 
 

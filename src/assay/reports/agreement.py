@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from assay.evaluation.concordance import MIN_CLUSTERS
@@ -277,7 +277,7 @@ def _table(part: TitledTable) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _AgreementPage:
+class AgreementPage:
     agreement: Agreement
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -291,7 +291,3 @@ class _AgreementPage:
                 table.add_row(*row)
             yield from (Text(part.title, style="bold"), table, Text())
         yield from (Text(note, style="dim") for note in notes(self.agreement))
-
-
-def agreement_page(agreement: Agreement) -> RenderableType:
-    return _AgreementPage(agreement)

@@ -277,11 +277,11 @@ def _csv(results: AnswerResults, words: Words) -> str:
     return out.getvalue()
 
 
-def change_table(changes: Sequence[AnswerChange], language: str = "en") -> Any:
+def change_table(changes: Sequence[AnswerChange]) -> Any:
     """A table of two answer runs side by side, with the interval of each change."""
     from rich.table import Table
 
-    words = Words(language)
+    words = Words("en")
     table = Table(box=None, pad_edge=False)
     for key in ("measure", "before", "after", "change"):
         table.add_column(words(f"answers.{key}"))

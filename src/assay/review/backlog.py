@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -23,7 +22,6 @@ from assay.engines.secrets import with_secrets
 from assay.review.queue import REVIEW_STATES, ReviewItem
 from assay.telemetry.external_table import (
     address_mistake,
-    located_address,
     quoted,
     read_rows,
     relation,
@@ -309,11 +307,6 @@ def mistake(source: BacklogSource) -> tuple[str, str]:
         if seen.setdefault(name, ours) != ours:
             return "states", f"{name!r} is both {seen[name]} and {ours}"
     return "", ""
-
-
-def located(source: BacklogSource, folder: Path) -> BacklogSource:
-    """The source with the path of an SQLite file made absolute, from the configuration's folder."""
-    return msgspec.structs.replace(source, url=located_address(source.url, folder))
 
 
 def _state_names(source: BacklogSource) -> Iterator[tuple[str, str]]:

@@ -229,7 +229,7 @@ def facts_of(index: Index, asked: QueryWords, document: Document, cited: set[str
     question = fields.get(readable_part(document, *QUESTIONS), "")
     return HitFacts(
         answer=best_of_field(index, asked, document, answer) if answer else "",
-        question=_cut(question),
+        question=cut_at_word(question),
         answers=_like_it(index, asked, document),
         statutes=_statutes(document, cited, f"{fields.get(answer, '')} {question}"),
         date=str(metadata.get("date") or document.valid_from)[:10],
@@ -243,7 +243,7 @@ def _like_it(index: Index, asked: QueryWords, document: Document) -> str:
     if index.written is None or asked.likeness is None or row is None:
         return ""
     text, likeness = index.written.best_question(asked.likeness, row)
-    return _cut(text) if likeness >= LIKE_IT else ""
+    return cut_at_word(text) if likeness >= LIKE_IT else ""
 
 
 def written_by(document: Document) -> str:
@@ -273,13 +273,9 @@ def _statutes(document: Document, cited: set[str], said: str) -> tuple[str, ...]
     return tuple(name for *_, name in ordered[:MOST_STATUTES])
 
 
-def _cut(text: str) -> str:
+def cut_at_word(text: str, longest: int = MAX_SHOWN_QUESTION) -> str:
     whole = " ".join(text.split())
-    return (
-        whole
-        if len(whole) <= MAX_SHOWN_QUESTION
-        else whole[:MAX_SHOWN_QUESTION].rsplit(" ", 1)[0] + " …"
-    )
+    return whole if len(whole) <= longest else whole[:longest].rsplit(" ", 1)[0] + " …"
 
 
 # ── signals as reasons ────────────────────────────────────────────────────────────────────────────

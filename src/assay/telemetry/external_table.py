@@ -83,10 +83,10 @@ def read_rows(url: str, statement: str, where: str, hint: str = "") -> list[tupl
     return list(iter_rows(url, statement, where, hint))
 
 
-def column_names(url: str, named: str, where: str, hint: str = "") -> list[str]:
+def column_names(url: str, named: str, where: str) -> list[str]:
     """The columns of a relation of an external database."""
     statement = f"SELECT * FROM {named} AS named LIMIT 0"
-    return list(next(_answer(url, statement, where, hint, STATEMENT_SECONDS)))
+    return list(next(_answer(url, statement, where, "", STATEMENT_SECONDS)))
 
 
 def iter_rows(
@@ -224,11 +224,6 @@ def source_mistake(source: LogsSource) -> tuple[str, str]:
         if not getattr(source, key).strip():
             return key, "give a table or a SELECT"
     return "", ""
-
-
-def with_absolute_path(source: LogsSource, folder: Path) -> LogsSource:
-    """The source with the path of an SQLite file made absolute, from the configuration's folder."""
-    return msgspec.structs.replace(source, url=located_address(source.url, folder))
 
 
 class _Relation:

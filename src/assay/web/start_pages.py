@@ -287,11 +287,7 @@ class StepRun(msgspec.Struct):
     has_failed: bool = False
 
 
-def show_start(request: Request) -> Response:
-    return _start_page(request)
-
-
-def _start_page(request: Request, complaint: str = "", written: str = "") -> Response:
+def start_page(request: Request, complaint: str = "", written: str = "") -> Response:
     state = request.app.state
     state.service = service = reopen_service(service_of(request))
     answers = way.known_answers()
@@ -332,7 +328,7 @@ def answer_step(request: Request) -> Response:
     try:
         answers = way.answered(way.known_answers(), given.text("asked"), given.text("text"))
     except AssayError as error:
-        return _start_page(request, message_of(request, error), given.text("text"))
+        return start_page(request, message_of(request, error), given.text("text"))
     way.keep_answers(answers)
     return RedirectResponse("/start", status_code=303)
 
@@ -393,7 +389,7 @@ def map_answer(request: Request) -> Response:
 PARTS = ("id", "score", "title", "text")
 
 START_ROUTES = [
-    AppRoute("/start", show_start, GET, "admin", "From documents to a decision, step by step"),
+    AppRoute("/start", start_page, GET, "admin", "From documents to a decision, step by step"),
     AppRoute("/start", answer_step, POST, "admin", "Answer what a step asks"),
     AppRoute("/start/run", run_step, POST, "admin", "Run the commands of the next step"),
     AppRoute("/start/map", map_answer, (*GET, *POST), "admin", "Map the answer of a service"),

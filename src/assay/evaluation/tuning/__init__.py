@@ -205,14 +205,14 @@ def held_out(values: Floats, *, seed: int = statistics.SEED) -> Floats:
     return np.asarray(unseen / PARTITIONS)
 
 
-def adjusted_p(changes: Floats, column: int, *, seed: int = statistics.SEED) -> tuple[float, float]:
+def adjusted_p(changes: Floats, column: int) -> tuple[float, float]:
     """The p of one column of changes, and the same corrected for having been chosen among all of
     them. `changes` are [query, setting] against the current setting."""
     n = len(changes)
     p = float(statistics.change_tests(changes[:, [column]])[0])
     if n < 2:
         return p, 1.0
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(statistics.SEED)
     squares = (changes**2).sum(axis=0)
     seen = float(np.abs(_test_statistics(changes.sum(axis=0), squares, n))[column])
     signs = rng.choice([-1.0, 1.0], (FLIPS, n))

@@ -65,6 +65,7 @@ FADES_FROM = 0.5  # the unjudged share of the hits below which these count for l
 MAX_LIST = 20  # of such a list (taste)
 MIDDLE_DISCOUNT = 0.45  # of nDCG: the mean of 1/log2(1 + rank) over ten ranks
 BLOCK_CELLS = 2_000_000  # sampled at a time, to bound memory; chosen
+SAMPLES = 400  # of all grades, where memory allows (taste)
 SAMPLED_CELLS = 8_000_000  # hits of all samples together, to bound memory (taste)
 SEED = 20_260  # any number, so that samples are always the same
 UNJUDGED, ABSENT = -1, -2
@@ -469,7 +470,7 @@ def _selection_contrast(table: HitTable) -> Floats:
 # ── guesses ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def impute(table: HitTable, samples: int = 400, *, with_unseen: bool = False) -> ImputedGrades:
+def impute(table: HitTable, *, with_unseen: bool = False) -> ImputedGrades:
     """Grades drawn for every unjudged hit, by what the judged ones teach; `with_unseen` also how
     many relevant documents are in no list."""
     spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
@@ -486,7 +487,7 @@ def impute(table: HitTable, samples: int = 400, *, with_unseen: bool = False) ->
         len(table.entries),
         table.top,
     )
-    count = int(np.clip(SAMPLED_CELLS // max(len(spots), 1), 64, samples))
+    count = int(np.clip(SAMPLED_CELLS // max(len(spots), 1), 64, SAMPLES))
     rng = np.random.default_rng(SEED)
     every = np.arange(len(table.entries) if with_unseen else 0)
     below = np.zeros((len(every), len(COLUMNS)))

@@ -182,8 +182,8 @@ def run_page(
     return page_of(lines, offset, size)
 
 
-def run_lines(service: Service, *, gold: str = "", limit: int = CHARTED_RUNS) -> list[RunLine]:
-    records = summarise(service, run_records(service, gold=gold, limit=limit))
+def run_lines(service: Service, *, gold: str) -> list[RunLine]:
+    records = summarise(service, run_records(service, gold=gold, limit=CHARTED_RUNS))
     return list(map(line_of_record, records))
 
 

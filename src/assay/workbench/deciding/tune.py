@@ -49,7 +49,13 @@ from assay.judging.next import Decision, next_to_judge
 from assay.reports import tuning as shown
 from assay.workbench.judging.next import write_pairs
 from assay.workbench.project.config import CONFIG_NAME, Config, read_config
-from assay.workbench.scoring.request import inputs_of, measures_of_set, sign_results, signature
+from assay.workbench.scoring.request import (
+    DEFAULT_TOP_K,
+    inputs_of,
+    measures_of_set,
+    sign_results,
+    signature,
+)
 
 if TYPE_CHECKING:
     from assay.law.matching import KnownDocument
@@ -227,14 +233,12 @@ def tune_callable(
     measure: str = "",
     budget: int = 40,
     search: Search = "",
-    seed: int = 0,
-    top_k: int = 20,
 ) -> TuneReport:
     """A sweep in this process over engines that `make(**setting)` gives; the current setting is
     `current`, or without it `make()`."""
     on = TuneSet(gold=gold, measure=_deciding_measure(gold, measure, default_measures), places={})
-    table = TuneTable(parameters=parameters, budget=budget, search=search, seed=seed)
-    used, depth = dict(current or {}), max(top_k, on.depth)
+    table = TuneTable(parameters=parameters, budget=budget, search=search)
+    used, depth = dict(current or {}), max(DEFAULT_TOP_K, on.depth)
 
     def ask(settings: Sequence[JsonObject], queries: Sequence[Query]) -> Iterator[Answers]:
         for setting in settings:

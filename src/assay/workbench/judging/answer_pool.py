@@ -106,14 +106,13 @@ def pool_answers(
     nuggets: Path | None = None,
     judges: Sequence[str] = (),
     overlap: float = 0.0,
-    home: Path | None = None,
 ) -> PooledAnswers:
     """Write a set with its pool and its claims. Answers of several results files are mixed, so that
     judges see several systems side by side without knowing which is which."""
     documents_path = sibling_path(output, WHOLE_DOCUMENTS)
     _refuse(output, documents_path, judges, overlap)
     wanted = _read_nuggets(nuggets) if nuggets is not None else {}
-    prepared = [answer for path in results for answer in _prepare_answers(path, wanted, home)]
+    prepared = [answer for path in results for answer in _prepare_answers(path, wanted)]
     if not prepared:
         raise InputError("there are no answers in the results", where=str(results[0]))
     prepared.sort(key=lambda answer: answer.query.id)
@@ -195,12 +194,10 @@ class _PreparedAnswer(NamedTuple):
     documents: list[Document]  # the record first, then the claims in the order of the answer
 
 
-def _prepare_answers(
-    path: Path, wanted: Mapping[str, list[Nugget]], home: Path | None
-) -> Iterator[_PreparedAnswer]:
+def _prepare_answers(path: Path, wanted: Mapping[str, list[Nugget]]) -> Iterator[_PreparedAnswer]:
     results = read_answer_results(path)
     answers = {one.id: one for one in _answers_of(results, path)}
-    corpus = corpus_named(results.receipt.corpus, home) if results.receipt.corpus else None
+    corpus = corpus_named(results.receipt.corpus) if results.receipt.corpus else None
     for entry in results.per_answer:
         answer = answers.get(entry.id)
         if answer is None:

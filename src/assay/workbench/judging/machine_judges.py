@@ -635,12 +635,11 @@ def plan_questions(
     config: Path | None = None,
     count: int = 4,
     limit: int | None = None,
-    home: Path | None = None,
 ) -> WritingPlan:
     """Plan questions for the documents that have none in the package or the file."""
     machine = machine_named(config or Path(CONFIG_NAME), by)
     api_key(machine)  # one that is not set is told before anything is read
-    corpus = corpus_named(name, home)
+    corpus = corpus_named(name)
     has_file = output.exists() and output.stat().st_size > 0
     known = {line.id for line in read_written(output)} if has_file else set()
     known |= {line.id for language in ("fi", "he") for line in shipped(language)}

@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -23,7 +24,9 @@ from assay.judging.machine import Machine
 from assay.review import backlog as review_backlog
 from assay.review.backlog import BacklogSource
 from assay.telemetry import external_table
-from assay.telemetry.external_table import LogsSource
+from assay.telemetry.external_table import LogsSource, located_address
+
+SourceT = TypeVar("SourceT", BacklogSource, LogsSource)
 
 CONFIG_NAME = "assay.toml"
 FILE_NAME = re.compile(
@@ -97,7 +100,7 @@ def read_config(path: Path) -> Config:
         message, hint = _explain_error(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
     folder = path.resolve().parent
-    logs = external_table.with_absolute_path(file.logs, folder) if file.logs is not None else None
+    logs = _with_absolute_url(file.logs, folder) if file.logs is not None else None
     config = Config(
         gold={name: _with_absolute_paths(gold, folder) for name, gold in file.gold.items()},
         engines=read_tables(file.engines, path),
@@ -106,9 +109,7 @@ def read_config(path: Path) -> Config:
         },
         gates=file.gates,
         judges=file.judges,
-        backlog={
-            name: review_backlog.located(source, folder) for name, source in file.backlog.items()
-        },
+        backlog={name: _with_absolute_url(source, folder) for name, source in file.backlog.items()},
         logs=logs,
         tune=read_tune_tables(file.tune, path),
     )
@@ -250,6 +251,11 @@ def _with_absolute_paths(gold: GoldConfig, folder: Path) -> GoldConfig:
         path=gold.path if is_irds(gold.path) else str(folder / gold.path),
         baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
     )
+
+
+def _with_absolute_url(source: SourceT, folder: Path) -> SourceT:
+    """The source with the path of an SQLite file made absolute."""
+    return msgspec.structs.replace(source, url=located_address(source.url, folder))
 
 
 def _with_absolute_path(answers: AnswersConfig, folder: Path) -> AnswersConfig:

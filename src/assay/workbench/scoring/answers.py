@@ -220,8 +220,9 @@ def _explained(checked: CheckedAnswer) -> CheckedAnswer:
 _ENGLISH = Words("en")
 
 
-def configured_gates(config: Path = Path(CONFIG_NAME)) -> list[Gate]:
-    """The gates on answers in the `[[gates]]` of a configuration; none where there is no file."""
+def configured_gates() -> list[Gate]:
+    """The gates on answers in the `[[gates]]` of assay.toml; none where there is no file."""
+    config = Path(CONFIG_NAME)
     return gates_on_answers(read_config(config)) if config.exists() else []
 
 

@@ -550,16 +550,14 @@ def refuse_other_documents(
     )
 
 
-def check_documents_known(
-    results: GradedResults, gold: GoldSet, dataset: Path, home: Path | None = None
-) -> Iterator[str]:
+def check_documents_known(results: GradedResults, gold: GoldSet, dataset: Path) -> Iterator[str]:
     """After a run, refuse one that returned no document of the set, where the corpus of the set is
     in the workspace and has none of them either; otherwise warn."""
     found = {doc_id for entry in results.per_query for doc_id in entry.results}
     named = _documents_of_set(gold, dataset)
     if not found or not named or found & named:
         return
-    corpora = _corpora_holding(named, home)
+    corpora = _corpora_holding(named)
     if not corpora:
         yield warning("other_documents", engine=results.engine, gold=gold.name)
     elif not _any_in(found, corpora):
@@ -595,7 +593,7 @@ def _searched_corpora(engine: EngineConfig, home: Path | None) -> list[Corpus]:
     return list(found.values())
 
 
-def _corpora_holding(named: Collection[str], home: Path | None) -> list[Corpus]:
+def _corpora_holding(named: Collection[str], home: Path | None = None) -> list[Corpus]:
     """The corpora of the workspace that have documents of a set."""
     from assay.corpus.disk import list_corpora
     from assay.corpus.lookup import corpus_named

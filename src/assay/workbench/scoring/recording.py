@@ -14,14 +14,13 @@ def record_here(
     runs: list[tuple[Results | AnswerResults, Path, str]],
     *,
     home: Path | None = None,
-    store: str = "",
     language: str = "en",
 ) -> str:
     """Keep each (results, set or file of answers, engine) in the store of the workspace, and make
     none. Gives one line that says where the runs are kept, or why not: a store that fails spoils no
     results. Empty where there is no store."""
     words = Words(language)
-    target = store or default_store(home)
+    target = default_store(home)
     if "://" not in target and not Path(target).expanduser().exists():
         return ""
     from assay.store import NoStore, open_store

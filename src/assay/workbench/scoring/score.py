@@ -128,14 +128,11 @@ def verdict_on(
     gates: Sequence[Gate],
     baseline: Path | None,
     *,
-    settle: bool = True,
     dataset: Path | None = None,
 ) -> Verdict:
-    """The verdict of the gates, against the baseline in a file. With `settle`, an inconclusive
-    verdict lists the fewest judgments that are expected to decide it. With the `dataset`, the
-    verdict says whether it depends on the unchecked votes of one judge."""
+    """The verdict of the gates, against the baseline in a file."""
     recorded = read_baseline(baseline, golden=isinstance(results, GoldenResults))
-    return verdict_against(results, gates, recorded, settle=settle, dataset=dataset)
+    return verdict_against(results, gates, recorded, dataset=dataset)
 
 
 def verdict_against(
@@ -146,7 +143,9 @@ def verdict_against(
     settle: bool = True,
     dataset: Path | None = None,
 ) -> Verdict:
-    """The verdict of the gates against the results of a baseline; see `verdict_on`."""
+    """The verdict of the gates against the results of a baseline. With `settle`, an inconclusive
+    verdict lists the fewest judgments that are expected to decide it. With the `dataset`, the
+    verdict says whether it depends on the unchecked votes of one judge."""
     from assay.evaluation.gates import decide
     from assay.judging.next import with_judgments
 

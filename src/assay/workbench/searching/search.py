@@ -25,6 +25,7 @@ from assay.search.answers import (
     ANSWERS,
     QUESTIONS,
     Reason,
+    cut_at_word,
     found_documents,
     is_weak,
     note_of,
@@ -335,9 +336,9 @@ def _with_document(corpus: OpenCorpus, result: Result, document: Document) -> Re
         result,
         title=result.title or document.title or document.id,
         language=document.language or detect(document.text[:2_000]),
-        question=shortened(question),
-        answer=shortened(answer),
-        passage="" if repeated and (question or answer) else shortened(passage),
+        question=cut_at_word(question, SHOWN_CHARACTERS),
+        answer=cut_at_word(answer, SHOWN_CHARACTERS),
+        passage="" if repeated and (question or answer) else cut_at_word(passage, SHOWN_CHARACTERS),
         statutes=statutes_of(columns, row)[:MOST_STATUTES],
         topic=columns.topics.names[columns.topics.numbers[row]],
         date=columns.dates[row],
@@ -365,11 +366,6 @@ def statutes_of(columns: Columns, row: int) -> tuple[str, ...]:
         if columns.of_law[start + place]
     ]
     return tuple(dict.fromkeys(normal for *_, normal in sorted(cited)))
-
-
-def shortened(text: str, longest: int = SHOWN_CHARACTERS) -> str:
-    whole = " ".join(text.split())
-    return whole if len(whole) <= longest else whole[:longest].rsplit(" ", 1)[0] + " …"
 
 
 def _without_marks(text: str) -> str:

@@ -104,7 +104,7 @@ def _grid(
 ) -> RuledGrid | None:
     """The grid between two rows of the lattice."""
     if is_lined or _is_lined(cells):
-        rows = _lined_rows(lattice, cells, first, last)
+        rows = _lined_rows(lattice, cells, first)
     else:
         rows = [row for number in range(first, last + 1) for row in _row_between(cells, number)]
     used = _columns(rows, lattice.width)
@@ -389,9 +389,7 @@ def _is_figure(text: str) -> bool:
     return bool(NUMBER.fullmatch(signed(text))) and not YEARLIKE.fullmatch(text)
 
 
-def _lined_rows(
-    lattice: Lattice, cells: dict[Span, list[Word]], first: int, last: int
-) -> list[GridRow]:
+def _lined_rows(lattice: Lattice, cells: dict[Span, list[Word]], first: int) -> list[GridRow]:
     """Rows by lines from the rectangle with the first figure on, by rulings above it."""
     figures = [
         line.box
