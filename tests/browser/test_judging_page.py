@@ -22,7 +22,7 @@ from kit.browser import (
     two_tabs,
     until,
 )
-from kit.sets import both, judged_set, labels
+from kit.sets import TEXTS, both, judged_set, labels
 
 ASKED = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4")]
 
@@ -451,6 +451,12 @@ def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> 
     assert shown(page) != at
     page.keyboard.press("k")
     assert shown(page) == at
+    page.goto(f"{url}/judge/set/q1?doc=d1")  # a short text is shown whole, without excerpts
+    ready(page)
+    assert page.locator("#document .law").inner_text() == TEXTS["d1"]
+    assert page.locator(".tabs").count() == 0
+    page.goto(f"{url}/judge/set/q1?doc=d2")
+    ready(page)
     page.keyboard.press("f")
     assert page.locator('.tabs [aria-pressed="true"]').inner_text().startswith("Whole text")
     page.keyboard.press("?")
@@ -542,3 +548,33 @@ def test_past_grades_are_changed_in_the_list(browser: Any, url: str, dataset: Pa
     page.keyboard.press("Enter")
     sent(page)
     assert now(dataset, "Ada") == {"d1": 1, "d2": 0}
+
+
+def test_on_a_phone_a_reason_follows_the_grade_and_the_end_is_in_sight(
+    browser: Any, url: str, dataset: Path, tmp_path: Path
+) -> None:
+    """Where a reason is wanted, a grade is saved at once and the reason is one tap away."""
+    judged_set(tmp_path, both(*ASKED), judges=("Ada", "Ben"), rubric="relevance-1")
+    page = opened(browser, url, "Ada", [], has_touch=True, is_mobile=True)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.tap('.grade[data-grade="1"]')
+    page.get_by_role("button", name="Add a reason").tap()
+    assert shown(page) == "d1"
+    expect(page.locator("#why")).to_be_focused()
+    page.locator("#why").fill("It limits tickets.")
+    page.tap("#thumbsave")
+    sent(page)
+    assert [vote.rationale for vote in given(dataset)] == ["", "It limits tickets."]
+    page.tap('[data-act="unsure"]')
+    expect(page.locator(".given")).to_have_count(2)
+    page.tap('.grade[data-grade="0"]')
+    expect(page.locator("#done")).to_contain_text("Unsure: 1.")
+    expect(page.locator("#onward")).to_be_in_viewport(ratio=1)
+    unsure = next(doc for doc, held in now(dataset, "Ada").items() if held is None)
+    page.locator("aside.list a").first.tap()
+    page.get_by_role("link", name="1 unsure", exact=True).tap()
+    page.locator("a.q").tap()
+    ready(page)
+    assert shown(page) == unsure, "one comes back to it"

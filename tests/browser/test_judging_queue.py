@@ -52,7 +52,7 @@ def test_undo_takes_back_the_vote_on_the_query_before(queue: Any, dataset: Path)
 def test_what_became_of_a_vote_is_said_on_the_page_that_opens(queue: Any) -> None:
     queue.keyboard.press("u")
     queue.wait_for_url("**/q2?doc=d4&queued=1")
-    expect(queue.locator("#state")).to_have_text("Marked as unsure. Another judge will be asked.")
+    expect(queue.locator("#state")).to_contain_text("Marked as unsure.")
     queue.reload()  # once, not again
     ready(queue)
     assert queue.locator("#state").inner_text() == ""

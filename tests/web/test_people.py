@@ -183,6 +183,11 @@ class TestSigningIn:
         form = {"name": "Ada", "password": PASSWORD, "next": "https://evil.example/"}
         assert client.post("/sign-in", data=form).headers["location"] == "/"
 
+    def test_judges_begin_with_what_they_judge(self, app: Any, admin: TestClient) -> None:
+        join(app, invited(admin, "Ben", "judge"), "Ben")
+        signed_in = visitor(app).post("/sign-in", data={"name": "Ben", "password": PASSWORD})
+        assert signed_in.headers["location"] == "/judge"
+
     def test_a_cookie_that_scripts_and_other_sites_do_not_get(
         self, app: Any, admin: TestClient
     ) -> None:

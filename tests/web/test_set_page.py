@@ -18,6 +18,7 @@ from assay.workbench.judging.votes_to_labels import append_votes
 from assay.workbench.project.service import Service
 from kit.runs import graded_set, kept, served
 from kit.server import local_client
+from kit.votes import vote_on
 
 MANY = 120
 WAITING = [("q0", "x1"), ("q0", "x2"), ("q1", "x3")]
@@ -60,6 +61,12 @@ def test_queries_are_filtered_and_sorted(client: TestClient) -> None:
     assert len(listed(client, type="keyword")) == 50
     assert listed(client, q="no such words") == []
     assert client.get("/judge/set?show=nonsense").status_code == 400
+
+
+def test_what_a_judge_was_unsure_of_is_found_again(client: TestClient, service: Service) -> None:
+    append_votes(service.gold_sets["set"], [vote_on("q1", "x3", "Dora", None)])
+    assert listed(client, show="unsure") == ["q1"]
+    assert 'href="/judge/set?show=unsure">1 unsure</a>' in client.get("/judge/set").text
 
 
 def test_a_note_is_read_by_all_who_judge_the_query(client: TestClient, service: Service) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.core.results import Pair
 from assay.core.types import Vote
 from assay.gold.people import IMPORTED
 from assay.gold.rows import log_path
@@ -24,7 +25,12 @@ from assay.judging.pool import PEOPLE_ONLY, pairs_left, pool_path, read_pool
 from assay.judging.votes import read_votes
 from assay.workbench.judging.agreement import judges_agreement
 from assay.workbench.judging.session import JudgingSession, open_session
-from assay.workbench.judging.vote_totals import MIN_SHARED_DOCUMENTS, set_progress, vote_totals
+from assay.workbench.judging.vote_totals import (
+    MIN_SHARED_DOCUMENTS,
+    set_progress,
+    split_by_votes,
+    vote_totals,
+)
 from assay.workbench.judging.votes_to_labels import append_votes, recompute_labels
 from kit.sets import both, judged_set
 from kit.votes import unchecked_votes, vote, vote_on
@@ -124,6 +130,15 @@ def test_another_set_pool_policy_and_log_are_seen(dataset: Path) -> None:
     log_path(dataset).unlink()
     append_votes(dataset, [drawn(lot, number, []) for number in range(20, 30)])
     check()
+
+
+def test_what_the_only_judge_is_unsure_of_is_left_for_that_judge(tmp_path: Path) -> None:
+    alone = judged_set(tmp_path, {("q1", "d1"): ("Ada",)}, judges=("Ada",))
+    pair = Pair(query_id="q1", query_text="", doc_id="d1", rank_a=1, rank_b=None, effect=0.1, change=0.1)
+    append_votes(alone, [vote_on("q1", "d1", "Ada", None)])
+    assert split_by_votes(alone, [pair], "Ada").left == [pair]
+    append_votes(alone, [vote_on("q2", "d4", "Ben", 1, rationale="It decides the point.")])
+    assert split_by_votes(alone, [pair], "Ada").left == [], "Ben can be asked"
 
 
 def test_a_query_that_left_the_set_waits_for_nobody(dataset: Path) -> None:

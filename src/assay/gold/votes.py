@@ -138,8 +138,9 @@ class VoteBook:
         votes = self._by_judges(pair)
         return sum(vote.grade is not None and vote.kind in kinds for vote in votes)
 
-    def has_voted(self, judge: str, pair: PairKey) -> bool:
-        return any(vote.judge == judge for vote in self._by_judges(pair))
+    def grades_of(self, judge: str, pair: PairKey) -> list[int | None]:
+        """The grades in the votes of a judge that hold on a pair; None where they are unsure."""
+        return [vote.grade for vote in self._by_judges(pair) if vote.judge == judge]
 
     def current_vote_of(self, judge: str, pair: PairKey) -> Vote | None:
         """The vote of a judge that holds on a pair."""

@@ -138,6 +138,7 @@ def show_set(request: Request) -> Response:
         types=sorted({row.type for row in shown.queries if row.type}),
         at=partial(_filter_address, name, asked),
         first=_first_open(shown),
+        unsure=sum(row.unsure for row in shown.queries),
         rubric=rubric_in_use(service, name, language_for(request))[0],
         open=open_question(service, name, judge),
         chair=chair,
@@ -567,7 +568,7 @@ ANSWER_WORDS = ("answer_set",)
 
 def list_answer_sets(request: Request) -> Response:
     sets = answer_sets(service_of(request), user_of(request).name)
-    return page(request, "answers.html", words=ANSWER_WORDS, sets=sets)
+    return page(request, "answers.html", words=ANSWER_WORDS, sets=sets, chair=is_chair(request))
 
 
 def show_answer_set(request: Request) -> Response:

@@ -137,9 +137,15 @@ def link_to(request: Request, token: str) -> str:
 
 def sign_in_page(request: Request) -> Response:
     to = local_path(request.query_params.get("next", ""))
-    if visitor_of(request) is not None:
-        return RedirectResponse(to or "/", status_code=303)
+    visitor = visitor_of(request)
+    if visitor is not None:
+        return RedirectResponse(to or _first_page(visitor.role), status_code=303)
     return _sign_in_form(request, to)
+
+
+def _first_page(role: str) -> str:
+    """Where people begin: judges with the sets that they are asked to judge."""
+    return "/judge" if role == "judge" else "/"
 
 
 def _sign_in_form(request: Request, to: str, *, name: str = "", complaint: str = "") -> Response:
@@ -162,15 +168,17 @@ def sign_in(request: Request) -> Response:
         answer.status_code = 429
         return answer
     agent = request.headers.get("user-agent", "")
-    token = people.sign_in(service_of(request), name, sent.text("password"), agent=agent)
+    service = service_of(request)
+    token = people.sign_in(service, name, sent.text("password"), agent=agent)
     if not token:
         return _sign_in_form(request, to, name=name, complaint=words["wrong"])
     limiter_of(request).forget(attempt)
-    return _start_visit(request, token, to)
+    account = people.signed_in(service, token)
+    return _start_visit(request, token, to or _first_page(account.role if account else ""))
 
 
 def _start_visit(request: Request, token: str, to: str) -> Response:
-    answer = RedirectResponse(to or "/", status_code=303)
+    answer = RedirectResponse(to, status_code=303)
     set_cookie(request, answer, session_cookie(request), token, people.SESSION_DAYS * 86400)
     return answer
 
@@ -221,7 +229,7 @@ def accept_invitation(request: Request) -> Response:
         return invitation_page(request, name=name, complaint=message_of(request, error))
     agent = request.headers.get("user-agent", "")
     token = people.start_session(service, account.name, agent=agent)
-    return _start_visit(request, token, "/judge" if account.role == "judge" else "")
+    return _start_visit(request, token, _first_page(account.role))
 
 
 # ── one's own page ────────────────────────────────────────────────────────────────────────────────

@@ -463,8 +463,19 @@ votes.listeners.push((vote, saved, refused, overtaken) => {
     showSet(more);
   }
   if (saved && saidOf.has(vote.id)) byId("state").textContent = saidOf.get(vote.id);
+  else if (saved && desk.wanted && vote.grade !== null && !vote.rationale) offerReason(vote);
   if (refused || overtaken || (saved && !saved.holds)) sync();
 });
+
+// A grade is saved at once where a reason is only wanted: leads back to write it.
+function offerReason(vote) {
+  const at = pairs.findIndex(pair => pair.doc === vote.doc_id);
+  if (at < 0 || at === place || vote.set !== desk.set || vote.query_id !== desk.query) return;
+  const button = reading.make("button", words.addReason, "quiet");
+  button.type = "button";
+  button.onclick = async () => { await show(at); why.focus(); };
+  byId("state").append(" ", button);
+}
 
 // What the page says of the whole set, beside the queries and at the top.
 function showSet(more) {
@@ -515,9 +526,9 @@ for (const vote of votes.waiting()) {
 document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
 showProgress();
 showUndo();
-const asked = pairs.findIndex(pair => pair.doc === desk.open), open = pairs.findIndex(pair => !isJudged(pair));
+const asked = pairs.findIndex(pair => pair.doc === desk.open), open = [pair => !isJudged(pair), pair => pair.grade === null].map(is => pairs.findIndex(is)).find(at => at >= 0) ?? 0;
 if (desk.open && asked < 0) showUnasked(desk.open);
-else if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));
+else if (pairs.length) show(asked >= 0 ? asked : open);
 const undoes = stored(sessionStorage, UNDO, false), latest = stored(sessionStorage, HISTORY, []).at(-1);
 store(sessionStorage, UNDO, null);
 byId("state").textContent ||= stored(sessionStorage, SAID, "");  // of the document before

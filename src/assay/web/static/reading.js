@@ -2,6 +2,7 @@
 // away. Everything it says is put in as text.
 "use strict";
 const WORD = /[\p{L}\p{N}\p{M}]+(?:["'״׳’][\p{L}\p{N}\p{M}]+)*/gu;
+const SHORT = 220;  // words: a text so short is shown at once, as in packets
 const SUMMARY = "[Summary, not the document's own words] ";
 
 const reading = {
@@ -46,13 +47,15 @@ const reading = {
     const chips = make("div", "", "chips");
     for (const fact of read.facts.slice(1, 5)) chips.append(make("span", fact, "chip"));
     head.append(name, chips);
-    const opening = row.question || row.conclusion || row.passages.length;
+    const hasParts = row.question || row.conclusion;
+    const isShort = row.text.trim().split(/\s+/).length <= SHORT;
+    const opening = hasParts || (row.passages.length && !isShort);
     const law = make("div", "", "law");
     if (read.language) law.lang = read.language;
     const whole = reading.whole || !opening;
     const tabs = make("div", "", "tabs");
     if (opening) {
-      const first = make("button", row.question || row.conclusion ? `${reading.words.question} · ${reading.words.conclusion}` : reading.words.passages);
+      const first = make("button", hasParts ? `${reading.words.question} · ${reading.words.conclusion}` : reading.words.passages);
       const all = make("button", `${reading.words.wholeText} `);
       all.append(make("kbd", "F"));
       all.dataset.key = "f";
@@ -71,7 +74,7 @@ const reading = {
       if (row.passages.length) law.append(make("h2", reading.words.passages));
       for (const passage of row.passages) law.append(reading.marked(`… ${passage} …`, forms));
     }
-    box.replaceChildren(head, tabs, law);
+    box.replaceChildren(head, ...(opening ? [tabs] : []), law);
     box.setAttribute("aria-busy", "false");
   },
 };

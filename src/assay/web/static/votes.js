@@ -128,7 +128,7 @@ const votes = {
   tell(vote, saved, refused, overtaken = false) {
     const count = votes.waiting().length, asked = votes.waiting(true)[0];
     const state = document.getElementById("state"), banner = document.getElementById("banner");
-    state.textContent = refused || overtaken ? "" : count ? words.saving : saved ? words.saved : state.textContent;
+    state.textContent = refused || overtaken ? "" : count ? (votes.trouble ? "" : words.saving) : saved ? words.saved : state.textContent;
     banner.hidden = !(refused || asked || votes.stuck || (count && votes.trouble));
     if (refused) banner.textContent = words.refusedVote.replace("{why}", refused);
     else if (votes.trouble === "signed") banner.replaceChildren(`${words.signedOut} `, Object.assign(document.createElement("a"), { href: `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`, textContent: words.signIn }));

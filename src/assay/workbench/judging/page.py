@@ -90,6 +90,7 @@ class QueryRow(msgspec.Struct, frozen=True, kw_only=True):
     issue: str
     asked: int
     judged: int
+    unsure: int = 0
     flag: Flag | None = None
     note: str = ""  # of a chair, for everybody who judges it
 
@@ -255,6 +256,7 @@ def _query_row(
         issue=query.issue,
         asked=count.assigned,
         judged=count.judged,
+        unsure=count.unsure,
         flag=flags.get(query.id),
         note=notes.get(query.id, ""),
     )
@@ -264,7 +266,7 @@ class QueryFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which queries of a set are listed, in which order, and from which on."""
 
     q: str = ""  # words of the query, or its id
-    show: Literal["", "left", "flagged", "noted"] = ""
+    show: Literal["", "left", "unsure", "flagged", "noted"] = ""
     type: str = ""
     sort: Literal["", "text", "left"] = ""
     offset: int = 0
@@ -276,6 +278,7 @@ def listed_queries(rows: Sequence[QueryRow], query_filter: QueryFilter) -> list[
     keep: dict[str, Callable[[QueryRow], bool]] = {
         "": lambda row: True,
         "left": lambda row: row.judged < row.asked,
+        "unsure": lambda row: row.unsure > 0,
         "flagged": lambda row: row.flag is not None,
         "noted": lambda row: bool(row.note),
     }

@@ -35,10 +35,12 @@ from assay.judging.votes import label_votes_of
 
 
 class JudgeCount(NamedTuple):
-    """How many documents of a query a judge is asked for, and how many of them they have judged."""
+    """How many documents of a query a judge is asked for, how many of them they have judged, and
+    of these the ones that they are unsure about."""
 
     assigned: int
     judged: int
+    unsure: int
 
 
 @dataclass(kw_only=True)
@@ -111,6 +113,14 @@ class JudgingSession:
                 pairs[doc_id] = PooledPair(query_id=query_id, doc_id=doc_id, judges=(judge,))
         return list(pairs.values())
 
+    def has_other_judges(self, judge: str) -> bool:
+        """Whether anybody else is asked to judge this set, or has judged in it."""
+        kinds = self.votes.kind_of_judge
+        asked = self.pool.judges if self.pool is not None else ()
+        return any(
+            name != judge and kinds.get(name, "human") == "human" for name in (*asked, *kinds)
+        )
+
     def _needs_judge(self, pair: PooledPair) -> bool:
         """Whether a pair that is dealt to nobody still needs a judge."""
         if not self.votes.has(pair.key):
@@ -124,11 +134,12 @@ class JudgingSession:
         with self.log.reading:
             for query_id in query_ids:
                 state = self.log.generation, self.votes.votes_per_query[query_id]
-                known, count = self._counts.get((judge, query_id), (None, JudgeCount(0, 0)))
+                known, count = self._counts.get((judge, query_id), (None, JudgeCount(0, 0, 0)))
                 if known != state:
                     pairs = self.pairs_for(judge, query_id)
-                    judged = sum(self.votes.has_voted(judge, pair.key) for pair in pairs)
-                    count = JudgeCount(len(pairs), judged)
+                    grades = [self.votes.grades_of(judge, pair.key) for pair in pairs]
+                    unsure = sum(found_grades[-1:] == [None] for found_grades in grades)
+                    count = JudgeCount(len(pairs), sum(map(bool, grades)), unsure)
                     self._counts[judge, query_id] = state, count
                 found[query_id] = count
         return found

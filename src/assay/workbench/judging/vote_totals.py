@@ -284,15 +284,15 @@ class PairsByVotes:
 
 def split_by_votes(dataset: Path, pairs: Sequence[Pair], judge: str = "") -> PairsByVotes:
     """The pairs by what their votes ask for. A pair that is dealt to somebody is being judged,
-    except for the `judge` who asks; so is one of which this judge was unsure. All are left where
-    the set cannot be opened for judging."""
+    except for the `judge` who asks; so is one of which this judge was unsure, if there is another
+    judge to grade it. All are left where the set cannot be opened for judging."""
     found = PairsByVotes(left=[], rulings=[], dealt=[], judged=[])
     try:
         session = open_session(dataset)
     except (AssayError, OSError):
         return replace(found, left=list(pairs))
     with vote_totals(session) as totals:
-        disputed = set(totals.disputes())
+        disputed, is_alone = set(totals.disputes()), not session.has_other_judges(judge)
         for pair in pairs:
             key = pair.query_id, pair.doc_id
             if key in disputed:
@@ -300,7 +300,8 @@ def split_by_votes(dataset: Path, pairs: Sequence[Pair], judge: str = "") -> Pai
             elif totals.is_judged(key):
                 found.judged.append(pair)
             elif totals.is_dealt(key, judge) or (
-                judge and session.votes.current_vote_of(judge, key)
+                (grades := session.votes.grades_of(judge, key))
+                and (grades[-1:] != [None] or not is_alone)
             ):
                 found.dealt.append(pair)
             else:
