@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -134,9 +135,9 @@ def test_another_set_pool_policy_and_log_are_seen(dataset: Path) -> None:
 
 def test_what_the_only_judge_is_unsure_of_is_left_for_that_judge(tmp_path: Path) -> None:
     alone = judged_set(tmp_path, {("q1", "d1"): ("Ada",)}, judges=("Ada",))
-    pair = Pair(
-        query_id="q1", query_text="", doc_id="d1", rank_a=1, rank_b=None, effect=0.1, change=0.1
-    )
+    ranks: dict[str, Any] = {"rank_a": 1, "rank_b": None}
+    doubt = {"effect": 0.1, "change": 0.1, "narrowing": 0.1}
+    pair = Pair(query_id="q1", query_text="", doc_id="d1", **ranks, **doubt)
     append_votes(alone, [vote_on("q1", "d1", "Ada", None)])
     assert split_by_votes(alone, [pair], "Ada").left == [pair]
     append_votes(alone, [vote_on("q2", "d4", "Ben", 1, rationale="It decides the point.")])
