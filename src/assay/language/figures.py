@@ -103,6 +103,8 @@ _TIMES = {
     "מיליוני": 1e6,
     "אלף": 1e3,
 }
+_BLANKS = re.compile(r"[  \u00a0\u202f']")
+_OF_THOUSANDS = re.compile(r"[.,](?=\d{3}(?:\D|$))")
 _MONTH_NAMES = (
     *(
         "january february march april may june july august september october november december "
@@ -206,10 +208,9 @@ def _numbered(matches: Iterable[re.Match[str]]) -> Iterator[Figure]:
         value = _number(match["digits"]) if unit else None
         if value is None:
             continue
-        value *= _TIMES.get(
-            (match["times"] or "").lower().rstrip(".").removesuffix("oonaa").removesuffix("oonan"),
-            1.0,
-        )
+        if times := match["times"]:
+            plain = times.lower().rstrip(".").removesuffix("oonaa").removesuffix("oonan")
+            value *= _TIMES.get(plain, 1.0)
         start = match.start("sign") if match["sign"] else match.start("digits")
         yield _figure(unit, value, start, match.end())
 
@@ -240,8 +241,9 @@ def _dates(text: str) -> Iterator[Figure]:
 
 
 def _number(digits: str) -> float | None:
-    plain = re.sub(r"[  \u00a0\u202f']", "", digits)
-    plain = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", plain).replace(",", ".")
+    if digits.isdecimal():
+        return float(digits)
+    plain = _OF_THOUSANDS.sub("", _BLANKS.sub("", digits)).replace(",", ".")
     try:
         return float(plain)
     except ValueError:
