@@ -247,6 +247,36 @@ def test_a_row_that_was_edited_by_hand_stays_as_written(reviewed: Project) -> No
     assert len(edits(reviewed.gold)) == count
 
 
+def test_an_edit_by_hand_and_an_older_file_are_told_once(
+    reviewed: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    def said(ref: str) -> list[str]:
+        caplog.clear()
+        approve(reviewed, ref)
+        return [each.getMessage() for each in caplog.records if each.name == "assay.gold"]
+
+    old = reviewed.gold.read_text()
+    assert said("g002") == []
+    replace(reviewed, '"query":"first"', '"query":"the first question"')
+    (told,) = said("g003")
+    assert told.endswith("1 row edited by hand: g001. The log has it now")
+    reviewed.gold.write_text(old)
+    caplog.clear()
+    reviewed.do("gold", "rebuild", reviewed.gold)
+    assert not [each for each in caplog.records if "behind" in each.getMessage()]
+
+
+def test_a_decision_on_a_file_that_is_behind_says_so(
+    reviewed: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = reviewed.gold.read_text()
+    approve(reviewed, "g002")
+    reviewed.gold.write_text(old)
+    approve(reviewed, "g003")
+    assert "was behind its log and is written again" in caplog.text
+    assert reviewed.sources() == {"g001": "chair", "g002": "chair", "g003": "chair"}
+
+
 def test_a_row_that_was_deleted_by_hand_stays_deleted(reviewed: Project) -> None:
     lines = reviewed.gold.read_text().splitlines(keepends=True)
     reviewed.gold.write_text("".join(line for line in lines if '"g002"' not in line))

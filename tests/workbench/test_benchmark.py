@@ -199,7 +199,7 @@ def test_coliee_is_a_macro_average_of_sets(assay_cli: Assay, tmp_path: Path) -> 
     # F2 of one half and one half is one half; of the second query it is 1
     assert found["F2"] == pytest.approx((0.5 + 1) / 2, abs=1e-9)
     assert set_measures(["1", "2", "3", "4"], {"1"}) == (0.25, 1.0, 5 * 0.25 / 2.0)
-    assert set_measures([], {"1"}) == (0.0, 0.0, 0.0)
+    assert set_measures([], {"1"}) == set_measures(["1"], []) == (0.0, 0.0, 0.0)
 
 
 def bsard(folder: Path) -> None:
