@@ -49,7 +49,7 @@ def _hit(snippet: str, words: list[str], told: HitFacts) -> FoundDocument:
         snippet=snippet,
         words=words,
         signals={},
-        told=told,
+        facts=told,
     )
 
 

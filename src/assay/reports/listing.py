@@ -365,7 +365,7 @@ def _hit_lines(
     missing = tuple(word for word in hit.why.missing if word not in nowhere)
     if why := hit_reasons_in_words(replace(hit.why, missing=missing)):
         lines.append(Text(f"    Why: {why}", style="italic"))
-    told = hit.told
+    told = hit.facts
     about = [*told.statutes, told.date, told.by, hit.doc_id]
     lines.append(Text(f"    {' · '.join(filter(None, about))}", style="dim"))
     if explain:
@@ -377,7 +377,7 @@ def shown_texts(hit: FoundDocument) -> list[str]:
     """The answer first, then what was asked, then the passage where it says more of the question
     than they do; the passage alone where there is neither. Last, a question like the one asked that
     the document is known to answer: of what is less likely, this alone."""
-    told = hit.told
+    told = hit.facts
     if hit.less_likely:
         return [f"Answers: {told.answers}"] if told.answers else []
     shown = [told.answer, f"Asked: {told.question}" if told.question else ""]

@@ -72,7 +72,8 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
     cell: Cell | None = None  # of a row of a table
-    told: HitFacts = HitFacts()  # its answer and question, statutes, date, writer
+    # its answer and question, statutes, date, writer
+    facts: HitFacts = msgspec.field(name="told", default=HitFacts())
     why: Why = Why()  # what found it
     less_likely: bool = False  # to answer: far behind the first hit, and of another section
     status: str = ""  # of a provision: in force, repealed, superseded, …
@@ -189,7 +190,7 @@ def found_documents(
             cell=cell,
             citations=_cited_by_both(cited, document),
             status=status,
-            told=facts_of(index, asked, document, cited),
+            facts=facts_of(index, asked, document, cited),
             why=_as_marked(why, asked, (*words, *in_title)),
             less_likely=behind[rank - 1],
             **_place_names(document),

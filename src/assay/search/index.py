@@ -159,7 +159,7 @@ class Index:
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     marks: list[str] = field(default_factory=list)  # of each document of a report
     passages: Passages | None = None  # of longer texts
-    said: PassageVectors | None = None  # of the prose of reports
+    prose: PassageVectors | None = None  # of reports
     windows: Windows | None = None  # where many documents are long
     works: list[str] = field(default_factory=list)  # names that several documents share: titles
     work_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
@@ -427,7 +427,7 @@ def _draft(sources: _Sources) -> DraftIndex:
             words=lookalikes(next(iter(counts.values())).vocabulary, sources.language, *more),
             transitional=np.array(transitional),
             marks=[report.marks for report in reports if report],
-            said=vectors_of_passages(reports, profile.encoder) if may_say else None,
+            prose=vectors_of_passages(reports, profile.encoder) if may_say else None,
         )
     if not is_report:
         index = _with_works(index, titles)

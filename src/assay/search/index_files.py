@@ -199,8 +199,8 @@ def _arrays_of(index: Index) -> Arrays:
         arrays[f"{QUESTIONS_PREFIX}.documents"] = index.written.documents
         if index.written.vectors is not None:
             arrays[f"{QUESTIONS_PREFIX}.vectors"] = index.written.vectors
-    if index.said is not None:
-        arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
+    if index.prose is not None:
+        arrays |= {"said": index.prose.vectors, "said.documents": index.prose.documents}
     if index.passages is not None:
         arrays |= {
             "passage.documents": index.passages.offsets,
@@ -347,7 +347,9 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         marks=lists.get("marks", []),
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
-        said=PassageVectors(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
+        prose=PassageVectors(arrays["said"], arrays["said.documents"])
+        if "said" in arrays
+        else None,
         written=_written_questions(profile, arrays, lists)
         if f"{QUESTIONS_PREFIX}.documents" in arrays
         else None,

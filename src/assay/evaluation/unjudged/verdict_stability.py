@@ -289,7 +289,7 @@ class HitTable:
     grades: Integers
     ranks: tuple[Integers, ...]
     judged: Integers
-    asked: Integers  # 1 where the grade was asked for, or is open; 0 where it was known before
+    on_request: Integers  # 1 where the grade was asked for, or is open; 0 where it was known before
     returned: tuple[Integers, ...]
     top: int
     depth: int  # hits to this rank count
@@ -323,7 +323,7 @@ class HitTable:
         a bad system from one whose results nobody looked at."""
         judged = (self.counts == 1) & (self.grades >= 0)
         telling = (self.grades[judged] == 0).any() and not (self.listed and self.lopsided)
-        told = judged if telling else judged & (self.asked == 1)
+        told = judged if telling else judged & (self.on_request == 1)
         return min(max(MIN_JUDGED_HITS - int(told.sum()), 0), self.unjudged_hits)
 
     @property
@@ -331,7 +331,7 @@ class HitTable:
         """Whether somebody listed what is relevant: nearly all that was judged before is. Engines
         that find nothing else are rare, and sets that list what somebody knew are not. Judging on
         request does not change how a set began, so such judgments do not count here."""
-        before = self.grades[(self.grades >= 0) & (self.asked == 0)]
+        before = self.grades[(self.grades >= 0) & (self.on_request == 0)]
         return len(before) > 0 and float((before == 0).mean()) < LEAST_NOT_RELEVANT
 
     @property
@@ -342,7 +342,7 @@ class HitTable:
             return False
         inside = [ranks <= self.depth for ranks in self.ranks]
         own = (inside[0] & ~inside[1], inside[1] & ~inside[0])
-        before = (self.grades >= 0) & (self.asked == 0)
+        before = (self.grades >= 0) & (self.on_request == 0)
         low, high = sorted((before[mine].sum() + 0.5) / (mine.sum() + 1) for mine in own)
         return bool(low < LOPSIDED * high)
 
@@ -396,7 +396,7 @@ def hit_table(first: Entries, second: Entries | None, measure: Measure) -> HitTa
         grades=grades,
         ranks=ranks,
         judged=judged,
-        asked=asked,
+        on_request=asked,
         returned=tuple(
             np.array([systems[system].returned for systems in lists], np.int64)
             for system in range(len(ranks))
@@ -452,7 +452,7 @@ def _features(table: HitTable) -> Floats:
 def _selection_contrast(table: HitTable) -> Floats:
     """The contrast of judged and unjudged hits at a rank: -(1 - s) and +s where the share s of the
     rank was judged without being asked for."""
-    before = (table.asked == 0).astype(np.float64)
+    before = (table.on_request == 0).astype(np.float64)
     share = np.zeros(table.grades.shape)
     for ranks in table.ranks:
         inside = ranks < NO_RANK
@@ -519,7 +519,7 @@ def _list_length(table: HitTable) -> int:
 def _places_below(table: HitTable, samples: int, rng: np.random.Generator) -> Integers:
     """How many documents that no list has could be relevant, by query and sample."""
     hits = table.unjudged_hits + table.judged_hits
-    unknown = int(((table.counts == 1) & (table.grades != ABSENT) & (table.asked == 1)).sum())
+    unknown = int(((table.counts == 1) & (table.grades != ABSENT) & (table.on_request == 1)).sum())
     fading = min(1.0, unknown / max(hits, 1) / FADES_FROM)
     places = rng.uniform(*LISTS_BELOW, samples) * _list_length(table) * fading
     inside = ((table.grades >= 0) & (table.counts == 1)).sum(axis=1)

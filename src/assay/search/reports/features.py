@@ -147,12 +147,12 @@ def _town(index: Index, asked: Question, here: Array) -> float:
 def _cosines(index: Index, asked: Question, text: str) -> Doubles:
     """Of the documents with the question; of prose, of the passage that is closest to it."""
     assert index.vectors is not None
-    if index.said is None:
+    if index.prose is None:
         return cosines(index.vectors, asked_vector(index, text)).astype(float)
     vector = asked_vector(index, " ".join(asked.words))
     near = cosines(index.vectors, vector).astype(float)
-    near[index.said.documents] = -1.0
-    np.maximum.at(near, index.said.documents, cosines(index.said.vectors, vector))
+    near[index.prose.documents] = -1.0
+    np.maximum.at(near, index.prose.documents, cosines(index.prose.vectors, vector))
     return near
 
 
@@ -321,9 +321,9 @@ def best_sentences(index: Index, read: ReadQuestion, document: Document) -> tupl
         pairs, singles = said.reshape(2, -1)
         scores = np.maximum(scores, pairs + OWN_WORDS * singles)
     row = index.row_of.get(document.id, -1)
-    if index.said is not None and (own := index.said.documents == row).sum() == len(sentences):
+    if index.prose is not None and (own := index.prose.documents == row).sum() == len(sentences):
         vector = asked_vector(index, " ".join(read.asked.words))
-        scores = scores + OWN_VECTOR * cosines(index.said.vectors[own], vector)
+        scores = scores + OWN_VECTOR * cosines(index.prose.vectors[own], vector)
     alike = [share for word in read.asked.words for share in read.index_words(word).items()]
     said_words = {word for word, share in alike if share >= SAME_WORD}
     return " ".join(" ".join(sentences[int(scores.argmax()) :]).split()), said_words

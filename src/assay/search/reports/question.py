@@ -285,7 +285,7 @@ def _similar_words(index: Index, word: str) -> Similar:
     assert index.words is not None
     if index.profile.language != "fi":
         return index.words.similar(word)
-    if index.said is None or index.vectors is None:
+    if index.prose is None or index.vectors is None:
         return index.words.inflected(word, may_be_form)
     encoder = named_encoder(index.profile.encoder)
     likeness = encoder.likeness if isinstance(encoder, StaticEncoder | LawEncoder) else None

@@ -247,7 +247,7 @@ def search_results(
 
 def _search_hit(hit: FoundDocument, document: Document) -> SearchHit:
     return SearchHit(
-        **msgspec.structs.asdict(hit.told),
+        **msgspec.structs.asdict(hit.facts),
         doc_id=hit.doc_id,
         citation=citation_of(document, hit.locator, hit.status),
         score=None if hit.score is None else round(hit.score, 4),
