@@ -163,6 +163,8 @@ def test_advice_to_pool_both_lists_comes_first(
     assert (found["doubt"] is None) is silent
     assert ("Both lists are judged to depth 5" in asked) is silent
     assert ("certain" in asked) is not silent
+    of_all_queries = "%)" in asked.split("\n")[0]
+    assert ("counts further queries" in " ".join(asked.split())) is (of_all_queries and not silent)
     if silent:
         assert "With all" not in shown + asked
 

@@ -482,9 +482,10 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     of = f"of {decision.measure}" + (f" from {decision.threshold:g}" if decision.threshold else "")
     spread = f"{decision.expected:+.4f} ± {decision.deviation:.4f}"
     sure = "more than 99%" if decision.confidence > 0.99 else f"{decision.confidence:.0%}"
+    also = " The percentage above counts further queries like these, too."
     head = Text(
         f"With all results judged, {what} {of} is expected at {spread}; "
-        f"on these queries its sign is {sure} certain."
+        f"on these queries its sign is {sure} certain.{also if '%' in decision.verdict else ''}"
     )
     shown = [Text(f"{decision.verdict}.")] if decision.verdict else []
     if decision.as_judged:
