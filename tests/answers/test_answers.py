@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import assay
-from assay.answers.measures import compare_answers
+from assay.answers.measures import compare_answers, gate_of
 from assay.answers.mentions import find_quotes
 from assay.cli import app
+from assay.core.errors import InputError
 from assay.core.results import AnswerEntry
 from assay.corpus.in_force import statuses_of_open_corpus
 from assay.corpus.lookup import corpus_named
@@ -390,6 +391,11 @@ def test_a_gate_on_answers_that_could_not_hold_is_refused(
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["answers", "check", "a.jsonl"])
     assert "gates[0]" in str(done.exception)
+
+
+def test_a_share_beyond_its_scale_is_refused() -> None:
+    with pytest.raises(InputError, match="faultless is a share, from 0 to 1; got 2"):
+        gate_of("faultless>=2")
 
 
 def test_a_section_after_another_act_is_that_of_its_passage() -> None:

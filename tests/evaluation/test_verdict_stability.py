@@ -208,6 +208,11 @@ def test_the_verdict_of_a_comparison_is_open_while_the_unjudged_could_turn_it() 
     assert row.verdict in ("open", "probably worse")
     assert row.stability is not None
     assert row.stability.unjudged == 60
+    closed, unsure = (
+        compare([after, each], ["a", "b"], primary="P@5", equivalence=0.02).differences[0]
+        for each in (before, unseen)
+    )
+    assert (closed.equivalence, unsure.equivalence) == ("worse", "open")
 
 
 @pytest.mark.parametrize(("seen", "said"), [(2, "probably better"), (6, "better")])
