@@ -612,6 +612,7 @@ class _AnswerCheck:
                     yield from (self.sources.text(row) for row in target.rows[:60])
 
 
+# what a citation or a quotation may begin with: counted to bound the work
 _SIGNS = re.compile(
     r"§|\[|【|[“”»«\"](?=\w)|סעי|חוק|תקנ|[Ss]ection|[Rr]egulation|Act\s\d|luku|luvu|momen|-\d\d-\d|\d/\d"
     r"|\sv\.?\s"

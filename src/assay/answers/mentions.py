@@ -169,6 +169,7 @@ class Mention(msgspec.Struct, frozen=True, kw_only=True):
     names_act: bool = False  # an act by name and year, without a section
 
 
+# [1, 2]  【3†source】  [Doc 4]  [chunk-7]
 _MARKER = re.compile(
     r"\[\^?(?P<list>\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*)\](?!\()"
     r"|【(?P<cjk>\d{1,3}(?:\s?[,;]\s?\d{1,3})*)(?:[†:][^】]{0,40})?】"

@@ -258,6 +258,7 @@ def _from_first_word(text: str, begin: int, at: int) -> int:
 
 _NUMBER = r"\d{1,4}[A-Z]{0,3}(?![\w/]|[.:]\d)(?:\(\w{1,4}\))*"
 _ACT = r"[A-Z][A-Za-z&]{0,10}[A-Z]{1,6}(?:\s(?:19|20)\d\d)?(?!\w)"
+# "TMA, s 12A(3)"; "(4:5.2)"; ס״ק (ב)
 _FORMS = {
     "en": re.compile(
         rf"(?<![\w.§-])(?:(?P<act>{_ACT}),?\s)?(?:[Ss]s?\.?|[Ss]ections?|[Rr]egs?\.?|[Rr]egulations?)"

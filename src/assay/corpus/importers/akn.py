@@ -490,6 +490,7 @@ def _words_outside(element: ElementTree.Element, taken: set[ElementTree.Element]
     return pieces
 
 
+# printed over a schedule: "Second Schedule", "Annex IV", "Liite 1"
 _PRINTED = re.compile(
     rf"(?P<ordinal>{en_names.ORDINAL})\s+(?:schedule|annex|appendix)"
     r"|\b(?:schedule|annex|appendix|liite)\s+(?P<number>\d{1,2}[a-z]?|[ivx]+|[a-z])\b",

@@ -363,6 +363,7 @@ def _trail_metadata(section: Section) -> dict[str, str | list[str]]:
 
 # ── acts ──────────────────────────────────────────────────────────────────────────────────────────
 
+# words for an act in a title: Finnish, English, Swedish, Hebrew, German, French
 _LAW = re.compile(
     r"(?:laki|lain|kaari|asetus|järjestys)\b|^(?:laki|asetus)\s|\b(?:Act|Code|Ordinance"
     r"|Regulations?|Rules|Constitution|Statutes?)\b|^(?:lag|förordning)\b|(?:lag|lagen|balken"

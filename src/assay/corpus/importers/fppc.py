@@ -76,6 +76,7 @@ MISREAD = 0.1  # share of words (taste); of 40 such questions drawn at random, f
 HEAD = 2500  # characters: a letter's own number stands in its heading (taste)
 
 _OWN = re.compile(r"(?i)\b(?:our\s+)?file\s+n[o0]s?\b\.?|\bre\s?:|\bno\.\s*(?=[A-Z]-\d\d-\d)")
+# where the heading of a letter ends
 _STOP = re.compile(
     r"(?i)\bdear\b|\n\s*\n\s*\n|\bthis (?:letter|is)\b|\byou (?:have|are)\b|advice letter,"
 )

@@ -29,6 +29,7 @@ from assay.language.amounts import MONEY, number_in, stated_unit, unit_in, witho
 
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 SHORT_YEAR = re.compile(r"\b(?:TP|TA|LTA|KS|TOT)\.?\s?(\d\d)\b")
+# headings of columns: a change, a budget, an outcome
 CHANGE = re.compile(
     r"muuto|poikkeam|erotus|\bero\b|tot\w*\s?-?\s?%|käyttö\w*\s?-?\s?%|\bindeksi", re.I
 )

@@ -22,6 +22,7 @@ K = TypeVar("K", int, str)
 SPAN = re.compile(r"(?<!\d)((?:19|20)\d\d)\s?[-–—]\s?((?:19|20)\d\d)(?!\d)")
 LONGEST_SPAN = 30  # years (taste)
 PAGE_WORDS = 80  # of the prose around a table (by hand)
+# titles that say the kind of a table alone: "Tunnusluvut", "Talousarvion toteutuminen"
 _GENERIC = re.compile(
     r"(?:[\d.]+\s*)?(?:talousarvion? toteu|tavoittei|tavoite\b|toiminta-ajatus|toiminnan tunnus"
     r"|toiminnalli|taloudelli|tunnusluvut|mittari|kapasiteetti|määräraho|taulukko\b)",

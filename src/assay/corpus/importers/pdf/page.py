@@ -139,6 +139,7 @@ class PdfPage:
 NUMBER = re.compile(
     r"[-–−+±]?\(?\d{1,3}(?:[  .]?\d{3})*(?:[,.]\d+)?\)?\s?(?:%|€|kpl|pv|htv)?|[-–−—]|\d+(?:,\d+)?%?"
 )
+# figures that head columns: a year, a period, a date, the unit "1 000 €"
 YEARLIKE = re.compile(
     r"(?:TP|TA|KS|LTA)?\s?(?:19|20)\d\d"
     r"|\d{1,2}\.\d{1,2}\.?\s?[-–]\s?\d{1,2}\.\d{1,2}\.\d{4}"

@@ -43,6 +43,7 @@ _COMPANY = re.compile(
     r"(?:Oyj?|Ab|Ky|[\w-]*[Ss]äätiö(?: sr)?|[\w-]*kuntayhtymä|[\w-]*liikelaitos|[\w-]*lautakunta)\b"
 )
 
+# what a unit or company is, then its name: "Tytäryhtiö: Kaupungin Vesi Oy"
 _NAMES = re.compile(
     r"(?:Tytäryhteisö|Tytäryhtiö|Osakkuusyhteisö|Osakkuusyhtiö|Konserniyhtiö|Yhtiö|Yhteisö"
     r"|Kuntayhtymä|Liikelaitos|Tulosalue|Tehtäväalue|Palvelualue|Palvelukeskus|Tulosyksikkö"
