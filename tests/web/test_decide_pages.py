@@ -222,7 +222,8 @@ def test_every_page_says_one_fact_in_the_same_words(
         assert told("open", "b", "a") not in page, address
     page = client.get(f"/compare?a={first.id}&b={second.id}&lang={lang}").text
     assert f"{str(words['may_ship']).format(**facts)} {words['ship no_gates']}" in page
-    assert "assay plan" in page, "what next"
+    assert re.search("80[ \u00a0]?%", page), "how many queries it takes"
+    assert "assay plan" not in page, "a reader of pages has no terminal"
     assert str(words["two_questions"]).format(**facts) in page
     swapped = client.get(f"/compare?a={second.id}&b={first.id}&lang={lang}").text
     assert told("not_significant", "a", "b") in swapped, "as the command says it of these two"
@@ -518,6 +519,12 @@ def test_golden_runs(store: Store, tmp_path: Path) -> None:
         assert "more documents were judged" not in page, "nothing is judged in a golden set"
     report = client.get(f"/runs/{second.id}/report")
     assert report.headers["content-disposition"].startswith("attachment")
+    compared = client.get(f"/compare?a={first.id}&b={second.id}&lang=en").text
+    (address,) = re.findall(r'Download this comparison: <a href="([^"]*)"', compared)
+    downloaded = client.get(address)
+    assert downloaded.headers["content-disposition"].startswith("attachment")
+    assert "Changes from <bdi>a</bdi>" in downloaded.text
+    assert "Changes from <bdi>a</bdi>" not in report.text
 
 
 def test_a_golden_gate_says_the_name_people_read_with_its_interval(

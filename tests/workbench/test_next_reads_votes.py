@@ -89,7 +89,7 @@ def test_a_ruling_and_a_policy_that_labels_it_end_the_wait(
 ) -> None:
     path = scored(assay_cli, tmp_path)
     disagree(path)
-    told = "Judges disagree on 1 pair of the gold set, which needs a ruling."
+    told = "Judges disagree on 1 document. A chair needs to rule on it."
     score = ("score", "--dataset", path, "--run", "a.trec")
     assert told in assay_cli("compare", "a.json", "b.json").out
     assert "1 pair needs a ruling" in assay_cli(*score).err

@@ -603,7 +603,7 @@ def answers(comparison: Comparison, sentences: Sentences) -> Iterator[Comparison
             change=_change_found(row, comparison.tests, sentences),
             status=STATUSES.get(row.verdict, "inconclusive"),
             verdict=row.verdict,
-            notes=(*_notes(row, sentences), *more_queries(row, comparison, sentences)),
+            notes=(*_notes(row, sentences), *_query_advice(row, comparison, sentences)),
         )
 
 
@@ -739,15 +739,21 @@ def named_queries(risk: RiskyQueries, words: Words) -> str:
     return ", ".join(named) + (", …" if len(risk.queries) > SHOWN_RISKS else "")
 
 
-def more_queries(row: Difference, comparison: Comparison, sentences: Sentences) -> Iterator[str]:
-    """How many queries would show a difference that is not proven, as `assay plan` computes it."""
+def _query_advice(row: Difference, comparison: Comparison, sentences: Sentences) -> Iterator[str]:
+    """How many queries it takes, and the command that computes it for other differences."""
+    if needed := more_queries(row, comparison, sentences):
+        yield f"{needed} {sentences.words('other_differences', command=PLAN)}"
+
+
+def more_queries(row: Difference, comparison: Comparison, sentences: Sentences) -> str:
+    """How many queries would show a difference that is not proven; empty if it is proven."""
     from assay.evaluation.planning import DEFAULT_DIFFERENCE, queries_to_show
 
     if row.verdict == "open" or row.p_adjusted <= ALPHA:
-        return
+        return ""
     needed = queries_to_show(row, DEFAULT_DIFFERENCE, tests=comparison.tests)
     if needed is None:
-        return
+        return ""
     numbers = sentences.numbers
     golden = row.key == PASS
     change = (
@@ -755,13 +761,12 @@ def more_queries(row: Difference, comparison: Comparison, sentences: Sentences) 
         if golden
         else numbers.decimal(DEFAULT_DIFFERENCE, 2)
     )
-    yield sentences.words(
+    return sentences.words(
         "more_needed" if needed > row.n else "enough_here",
         change=change,
         n=numbers.whole(row.n),
         needed=numbers.whole(needed),
         more=numbers.whole(needed - row.n),
-        command=PLAN,
     )
 
 

@@ -535,6 +535,7 @@ def _show_answers(request: Request, answers: StoredAnswers) -> Response:
 
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     format: Literal["html", "csv"] = "html"
+    against: str = ""  # a run to compare with, in HTML
 
 
 class RunName(msgspec.Struct, frozen=True, kw_only=True):
@@ -557,6 +558,8 @@ def run_report(request: Request) -> Response:
         text = answer_reports.render(checked.results, f".{chosen}", language)
         return _report_file(checked, text, chosen)
     run = stored_run(service, request.path_params["run"])
+    if (against := query(request, ReportQuery).against) and chosen == "html":
+        return _report_file(run, _comparison_report(service, run, against, language), chosen)
     verdict = verdict_today(service, run)
     found = verdict_risk(service, run, verdict)
     if verdict is not None:
@@ -569,6 +572,15 @@ def run_report(request: Request) -> Response:
         whole = msgspec.structs.replace(run, results=results)
         text = _report(service.store.address, whole, language, since)
     return _report_file(run, text, chosen)
+
+
+def _comparison_report(service: Service, run: StoredRun, against: str, language: str) -> str:
+    """The report of a run with its comparison against another, as the page of the two says it."""
+    found = compare_runs(service, against, run.id)
+    results = msgspec.structs.replace(run.results, verdict=found.verdict, baseline=None)
+    before = stored_run(service, against).results
+    compared = found.change.comparison
+    return render(compared_view(results, before, compared, language=language), ".html")
 
 
 def _report_file(run: StoredRun | StoredAnswers, text: str, chosen: str) -> Response:
@@ -687,7 +699,7 @@ def compare(request: Request) -> Response:
         changed=as_sentence(gold_change(found.change.head, found.change.comparison, sentences)),
         risk=risk_in_words(found.change.head, sentences),
         pool=pool_advice(found.change.head, sentences),
-        more_queries=" ".join(more_queries(found.change.head, found.change.comparison, sentences)),
+        more_queries=more_queries(found.change.head, found.change.comparison, sentences),
         warnings=_warnings(found, sentences),
         rulings=sentences.rulings(_rulings(service, found.b.gold)),
         losses=losses,
