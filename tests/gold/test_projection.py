@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.gold.acts import Act
+from assay.gold.log import Log
 from kit import Project
 from kit.sets import acts, log_of
 
@@ -275,6 +277,23 @@ def test_a_decision_on_a_file_that_is_behind_says_so(
     approve(reviewed, "g003")
     assert "was behind its log and is written again" in caplog.text
     assert reviewed.sources() == {"g001": "chair", "g002": "chair", "g003": "chair"}
+
+
+def test_a_file_that_is_saved_during_a_decision_keeps_both(
+    reviewed: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, old = Log.append, reviewed.gold.read_text()
+
+    def append_and_save(self: Log, given: Sequence[Act]) -> None:
+        append(self, given)
+        monkeypatch.setattr(Log, "append", append)
+        reviewed.gold.write_text(old.replace('"query":"first"', '"query":"by hand"'))
+
+    monkeypatch.setattr(Log, "append", append_and_save)
+    approve(reviewed, "g002")
+    assert '"query":"by hand"' in reviewed.gold.read_text()
+    assert reviewed.sources() == {"g001": "chair", "g002": "chair", "g003": "bootstrap"}
+    assert edits(reviewed.gold)[-1] == [("g001", True, True)]
 
 
 def test_a_row_that_was_deleted_by_hand_stays_deleted(reviewed: Project) -> None:
