@@ -39,6 +39,7 @@ from assay.workbench.scoring.score import ScoreRequest, score
 from kit.corpora import import_rows
 from kit.runs import NOW, bootstrapped, golden_set, graded_set, kept, served
 from kit.server import local_client
+from kit.votes import vote_on
 
 DOCS = [f"d{n}" for n in range(10)]
 HANGS = """
@@ -448,7 +449,9 @@ def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) 
         assert "Judge these" not in page
 
 
-def test_nobody_is_led_again_to_what_they_were_unsure_of(store: Store, tmp_path: Path) -> None:
+def test_only_who_judges_alone_is_led_again_to_what_they_were_unsure_of(
+    store: Store, tmp_path: Path
+) -> None:
     path = graded_set(tmp_path, judged=5)
     service = served(store, tmp_path, path, GATED)
     kept(service, path, "e", DOCS)
@@ -461,6 +464,9 @@ def test_nobody_is_led_again_to_what_they_were_unsure_of(store: Store, tmp_path:
     every = votes_of("דפנה", range(4, 10))
     vote = next(vote for vote in every if (vote.query_id, vote.doc_id) == (query, doc))
     append_votes(path, [msgspec.structs.replace(vote, grade=None)])
+    listed = re.findall(r'data-query="(\w+)" data-doc="(\w+)"', client.get("/judge/set").text)
+    assert len(listed) == len(asked), "nobody else can grade it"
+    append_votes(path, [vote_on("q0", "d9", "Ben", 1, rationale="It decides the point.")])
     listed = re.findall(r'data-query="(\w+)" data-doc="(\w+)"', client.get("/judge/set").text)
     assert (query, doc) not in listed
     assert len(listed) == len(asked) - 1

@@ -135,10 +135,13 @@ def test_figures_are_written_as_the_language_writes_them(client: TestClient) -> 
         vote(client, judge, "d1", grade)
         vote(client, judge, "d2", 1)
     finnish = client.get("/agreement/set?lang=fi").text
-    assert ">0,50<" in finnish
+    assert re.search(r">50\s%<", finnish)
+    assert re.search(r">[+-]?\d,\d\d<", finnish)
     assert not re.search(r">[+-]?\d\.\d\d<", finnish)
     assert "painotettu kappa" in finnish
-    assert ">0.50<" in client.get("/agreement/set?lang=en").text
+    english = client.get("/agreement/set?lang=en").text
+    assert ">50%<" in english
+    assert re.search(r">[+-]?\d\.\d\d<", english)
 
 
 @pytest.mark.parametrize(("lang", "label"), [("fi", "Erittäin relevantti"), ("he", "רלוונטי מאוד")])
