@@ -19,6 +19,7 @@ from assay.corpus.importers.blocks import READERS
 from assay.corpus.importers.kinds import Problem, guess_kind
 from assay.corpus.importers.sections import Block, find_sections
 from kit.commands import Assay
+from kit.drawn_reports import Sheet, drawn
 
 MARKED = Path(__file__).parent / "data" / "marked"
 
@@ -271,6 +272,41 @@ def test_texts_state_their_date_and_title(tmp_path: Path) -> None:
     assert (dates["dated"], dates["page"], dates["told"]) == ("2024-03-12", "2023-05-03", "")
     assert len(found["long"].title) <= 82
     assert {one.title.split(" – ")[0] for id, one in found.items() if id[:4] == "memo"} == {"memo"}
+
+
+def test_a_decision_is_called_by_its_subject_and_not_by_its_court(
+    tmp_path: Path, assay_cli: Assay
+) -> None:
+    (folder := tmp_path / "in").mkdir()
+    head = "TENANCY TRIBUNAL\nCase 7 of 2021\nOakes v Byrne\nDecided on 3 May 2021\n"
+    text = "\nThe landlord kept the deposit.\n\nORDER\n\nHe repays it.\n"
+    (folder / "a.txt").write_text(f"{head}Subject: The deposit\n{text}")
+    (folder / "b.txt").write_text(f"{head}{text}")
+
+    _, documents, _ = imported(folder, by="file")
+
+    assert [documents[key].title for key in "ab"] == [
+        "The deposit",
+        "TENANCY TRIBUNAL, Case 7 of 2021, Oakes v Byrne, Decided on 3 May 2021",
+    ]
+    assert {one.valid_from for one in documents.values()} == {"2021-05-03"}
+    (folder / "c.txt").write_text("A preface that is long enough to stand alone. " * 9 + text)
+    said = " ".join(assay_cli("corpus", "import", folder / "c.txt", "--name", "c").err.split())
+    assert "1 file became 2 documents" in said
+
+
+def test_lines_that_a_browser_prints_at_the_edges_of_a_page_are_left_out() -> None:
+    sheet = Sheet()
+    lines = (
+        "5/3/21, 9:15 AM Oakes v Byrne",
+        "The deposit",
+        "He repays it.",
+        "https://a.example 1/1",
+    )
+    for place, line in enumerate(lines):
+        sheet.text(60, 60 + 40 * place, line)
+
+    assert [one.text for one in READERS[".pdf"](drawn([sheet])).blocks] == list(lines[1:3])
 
 
 def test_encodings_are_told_apart(tmp_path: Path) -> None:

@@ -149,3 +149,13 @@ def test_no_document_is_named_by_words_that_all_have_or_by_a_name_alone() -> Non
 def test_titles_that_differ_name_no_work() -> None:
     documents = [Document(id=name, title=name, text="A rule.", language="en") for name in PARTIES]
     assert not index.build([(each, each.id) for each in documents], dense=False).works
+
+
+def test_the_title_of_most_documents_names_no_work() -> None:
+    def works(*titles: str) -> list[str]:
+        documents = [Document(id=str(n), title=one, text="A rule.") for n, one in enumerate(titles)]
+        return index.build([(each, each.id) for each in documents], dense=False).works
+
+    others = ["Orders"] * 4 + ["Letters"] * 2
+    assert not works(*["Tribunal"] * 7, *others)
+    assert works(*["Tribunal"] * 6, *others) == ["Letters", "Orders", "Tribunal"]

@@ -95,8 +95,8 @@ def import_(
     if cut := corpora.cut_files(name):
         files, parts = counted(cut.files, "file"), counted(cut.parts, "document")
         say(
-            f"{files} became {parts}, one for each section or moment. If an engine of yours finds "
-            "whole files, import them whole: --option by=file"
+            f"{files} became {parts}, one for each section or moment. If people look for whole "
+            "files, or an engine of yours finds them, import them whole: --option by=file"
         )
     begun = is_in_start()
     emit(report, lambda: listing.import_summary(report, source, in_start=begun), json=json)

@@ -626,8 +626,11 @@ def _passages(views: Sequence[View], reuse: Array, before: Passages | None) -> P
 
 def _with_works(index: Index, titles: Sequence[str]) -> Index:
     """The index with the titles that its documents share, where most do and they are of no act:
-    passages of one contract have its name."""
-    if index.has_sections or len(titles) < TOGETHER * len(set(titles)):
+    passages of one contract have its name. What most documents are called is no name of a work, but
+    of a court or a firm."""
+    most = max(Counter(titles).values(), default=0)
+    is_shared = len(titles) >= TOGETHER * len(set(titles)) and 2 * most <= len(titles)
+    if index.has_sections or not is_shared:
         return index
     works, work_of = by_act(titles)
     return replace(index, works=works, work_of=work_of)

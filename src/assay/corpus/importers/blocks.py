@@ -59,7 +59,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 LONGEST_FIRST_LINE = 80  # characters of a first line that stands in for a title (taste)
 DATED_BLOCKS = 8  # at the beginning of a file, where it states its date (taste)
 _DATED = re.compile(
-    r"\s*(?:date|dated|published|issued|päivämäärä|päiväys|julkaistu|annettu|datum|תאריך|פורסם)"
+    r"\s*(?:date|dated|decided|delivered|published|issued|päivämäärä|päiväys|julkaistu|annettu|datum|תאריך|פורסם)"
     r"(?:\s+on)?(?:\s*:\s*|\s+)",
     re.IGNORECASE,
 )
@@ -137,8 +137,17 @@ def read_text(data: bytes) -> Content:
     capitals = [_is_in_capitals(block) for block in blocks]
     if capitals[:2] == [True, False] and sum(capitals) > 1 and unit_of(blocks[1].text) is None:
         title = ""  # the first of several headings, with its text: the file's name tells more
+    if blocks and _is_under_a_name(blocks[0]):
+        title = ", ".join(blocks[0].text.split("\n"))
     title = _stated_subject(blocks) or _shortened(title)
     return Content(blocks, title=title, date=_stated_date(blocks), notes=notes)
+
+
+def _is_under_a_name(block: Block) -> bool:
+    """Whether a block is the head of a decision or letter: the name of a court or firm in capitals,
+    and lines of another kind below it."""
+    first, *others = block.text.split("\n")
+    return first.isupper() and bool(others) and not any(line.isupper() for line in others)
 
 
 def _is_in_capitals(block: Block) -> bool:
@@ -168,6 +177,7 @@ def _stated_subject(blocks: Sequence[Block]) -> str:
     """The subject that a memo or letter states in its letterhead."""
     lines = [line.strip() for block in blocks[:DATED_BLOCKS] for line in block.text.split("\n")]
     is_head = sum(_HEAD_LINE.match(line) is not None for line in lines) > 1
+    is_head = is_head or any(map(_is_under_a_name, blocks[:1]))
     found = (match["text"] for line in lines if (match := _SUBJECT.match(line)) is not None)
     return _shortened(" ".join(next(found, "").split())) if is_head else ""
 
@@ -672,6 +682,11 @@ def _attachments(message: Any) -> Iterator[Attachment]:
 # ── PDF ───────────────────────────────────────────────────────────────────────────────────────────
 
 _PDF_DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
+# the lines that a browser prints above and below a page: a time, and the address
+_PRINTED = re.compile(
+    r"\d{1,2}[./]\d{1,2}[./]\d{2,4}, \d{1,2}[:.]\d\d(?:\s?[AP]M)?(?:\s.*)?"
+    r"|(?:https?|file)://\S+(?:\s+\d+/\d+)?"
+)
 EDGE_LINES = 2  # at the top and the bottom of a page, where running lines stand (taste)
 
 
@@ -745,7 +760,8 @@ def _pdf_blocks(lines: list[str], page: int, running: set[str]) -> Iterator[Bloc
     last = len(lines) - EDGE_LINES
     for place, line in enumerate(lines):
         is_edge = place < EDGE_LINES or place >= last
-        if not (is_edge and re.sub(r"\d+", "#", line) in running):
+        is_running = re.sub(r"\d+", "#", line) in running or _PRINTED.fullmatch(line)
+        if not (is_edge and is_running):
             yield Block(line, page=page)
 
 

@@ -52,7 +52,7 @@ from assay.law.places import normal_part
 from assay.law.versions import status_of_text, with_status_mark
 
 SCHEME = PLAIN
-VERSION = 5  # raised when the same source gives other documents
+VERSION = 6  # raised when the same source gives other documents
 ISOLATED = True  # its files are read by a process with limits of memory and time
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")

@@ -132,11 +132,11 @@ _LETTERS = re.compile(r"[^\W\d_]")
 USUAL = frozenset(
     " ".join(
         """
-    abstract, analysis, answer, background, brief answer, conclusion, conclusions, discussion,
-    agreed terms, executive summary, facts, history, introduction, issue, issues, legal analysis,
-    next steps, opinion, parties, procedural history, question, question presented, questions,
-    questions presented, reasons, recitals, recommendation, recommendations, short answer,
-    short answers, statement of facts, summary,
+    abstract, agreed terms, analysis, answer, background, brief answer, conclusion, conclusions,
+    decision, discussion, disposition, executive summary, facts, history, introduction, issue,
+    issues, legal analysis, next steps, opinion, order, parties, procedural history, question,
+    question presented, questions, questions presented, reasons, recitals, recommendation,
+    recommendations, short answer, short answers, statement of facts, summary,
     arviointi, johdanto, johtopäätökset, johtopäätös, kysymys, oikeudellinen arviointi, perustelut,
     ratkaisu, suositus, tausta, tiivistelmä, tosiseikat, yhteenveto,
     bakgrund, bedömning, frågeställning, ikraftträdande, inledning, sammanfattning, skäl, slutsats,

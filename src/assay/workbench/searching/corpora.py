@@ -124,8 +124,9 @@ def cut_files(name: str) -> CutFiles | None:
     corpus = corpus_named(name)
     if corpus.manifest.kind != "documents":
         return None
-    files = [doc_id.partition(":")[0] for doc_id in corpus.ids if ":" in doc_id]
-    return CutFiles(len(set(files)), len(files)) if files else None
+    files = {doc_id.partition(":")[0] for doc_id in corpus.ids if ":" in doc_id}
+    parts = sum(doc_id.partition(":")[0] in files for doc_id in corpus.ids)
+    return CutFiles(len(files), parts) if files else None
 
 
 def corpus_stats(name: str) -> Stats:
