@@ -51,6 +51,16 @@ def test_engines_of_ours_are_not_tried(assay_cli: Assay, tmp_path: Path) -> None
     assert "5 Make them searchable" in re.sub(r" +", " ", listed)
 
 
+def test_steps_that_options_have_answered_are_named_too(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "memo.txt").write_text("A memo on the ferry.")
+    Path("queries.txt").write_text("ferry\n")
+    engines = ("--engine", "bm25", "--engine", "bm25-forms", "--judges", "ann,ben")
+    said = assay_cli("start", tmp_path / "memo.txt", *engines, "--yes").err
+    numbers = [int(one) for one in re.findall(r"Step (\d+) of", said)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert re.search(r"Step \d+ of \d+: Name the engines to compare: done", said)
+
+
 def test_commands_of_the_way_do_not_say_what_is_next(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "memo.txt").write_text("A memo on the ferry.")
     Path("queries.txt").write_text("ferry\n")

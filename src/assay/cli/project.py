@@ -705,9 +705,14 @@ def start(
         say(page_words("en", "start")["has_sets"])
         say("To go on with this project: assay run, assay history or assay serve.")
         return
+    before = 0
     while (at := way.next_step(answers := way.known_answers())) is not None:
         number, step = at
-        say(f"\nStep {number} of {len(way.steps(answers))}: {step.title}", style="bold")
+        every = way.steps(answers)
+        for passed in range(before + 1, number) if before else ():
+            say(f"\nStep {passed} of {len(every)}: {every[passed - 1].title}: done", style="dim")
+        before = number
+        say(f"\nStep {number} of {len(every)}: {step.title}", style="bold")
         if step.asks:
             changed = _ask_answers(step, answers)
             if changed is None:
