@@ -99,6 +99,17 @@ def test_what_finds_nothing_has_its_words_named(tmp_path: Path) -> None:
     assert console.export_text().strip() == "Nothing found. No document has: bake, sourdough."
 
 
+def test_a_code_in_small_letters_is_a_citation(tmp_path: Path) -> None:
+    text = "Under Government Code section 4503 an officer reports gifts."
+    corpus(tmp_path, {**TEXTS, "d": text, "e": text.replace("4503", "4504")})
+    asked = [
+        corpora.search("c", f"{code} 4503", home=tmp_path) for code in ("gov code", "Gov. Code")
+    ]
+    for answer in asked:
+        assert (answer.hits[0].doc_id, answer.hits[0].why.named) == ("d", True)
+        assert "gov" not in (*answer.unknown, *answer.hits[0].why.missing)
+
+
 def test_like_keeps_to_the_filters(home: Path) -> None:
     chosen = corpora.corpus_named("opinions", home)
     like = corpora.more_like(

@@ -682,6 +682,8 @@ class TestStarting:
         file.write_text(
             f'{before}[engines.new]\nengine = "bm25"\ncorpus = "c.jsonl"\n{gate}', "utf-8"
         )
+        home = client.get("/api/overview").json()
+        assert "new" in [engine["name"] for engine in home["engines"]], "on any page"
         assert "<option>new</option>" in client.get("/runs").text
         place = client.post("/runs/start", data={"gold": "set", "engine": "new"}).headers[
             "location"
@@ -689,6 +691,7 @@ class TestStarting:
         done = client.app.state.run_queue.wait(place.rsplit("/", 1)[1])  # type: ignore[attr-defined]
         assert "Required: at least 0.99" in client.get(f"/runs/{done.run}?lang=en").text
         file.write_text("[[nonsense", "utf-8")
+        assert "not valid TOML" in client.get("/").text
         page = client.get("/runs").text
         assert "not valid TOML" in page
         assert "<option>new</option>" in page

@@ -235,6 +235,8 @@ REPORTERS = {
     r"P\.\s*(2d|3d)": "P.{}",
     r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
 }
+_CODE_NAME = rf"\b(?:{'|'.join(CODES)})\s+code"
+_CODE_IN_QUESTION = re.compile(rf"{_CODE_NAME}(?=(?:\s+sec(?:tion|\.))?\s*§*\s*\d)", re.IGNORECASE)
 _LONGEST_CODE = 8  # words (taste): more than the name of any code above has
 _FEDERAL = r"\d{1,2}\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?)(?![A-Za-z])"
 _TITLE_OF_CODE = r"[Tt]itle\s+\d{1,2},?\s+(?:of\s+the\s+)?United\s+States\s+Code"
@@ -319,6 +321,20 @@ def law_name(text: str) -> str:
             if re.fullmatch(rf"(?:{pattern})\s+Code", " ".join(words[begin:]), re.IGNORECASE):
                 return f"{name} Code"
     return plain
+
+
+def with_code_capitals(question: str) -> str:
+    """A question with the codes of its citations as texts write them: 'gov code 4503' is 'Gov Code
+    4503'. Without capitals a code is not read as one in a text."""
+    return _CODE_IN_QUESTION.sub(
+        lambda code: " ".join(word[:1].upper() + word[1:] for word in code[0].split()), question
+    )
+
+
+def words_of_codes(question: str) -> set[str]:
+    """The words in small letters of the codes that a question names, such as 'gov' and 'code'."""
+    named = " ".join(re.findall(_CODE_NAME, question, re.IGNORECASE))
+    return {*re.findall(r"\w+", named.casefold())}
 
 
 def _constitution(text: str) -> str:

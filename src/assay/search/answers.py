@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -12,6 +12,7 @@ from assay.core.results import rounded
 from assay.core.types import Document, Locator
 from assay.corpus.letters import readable_part
 from assay.law.citing import title_of
+from assay.law.en_names import with_code_capitals, words_of_codes
 from assay.law.parse import parse
 from assay.law.versions import with_status_mark
 from assay.search.engine import Engine, Hits
@@ -139,10 +140,11 @@ def _as_read(query: str, corrected: Mapping[str, str]) -> str:
     return WORD.sub(lambda word: corrected.get(word[0].casefold(), word[0]), query)
 
 
-def _as_marked(why: Why, asked: QueryWords, marked: Sequence[str]) -> Why:
+def _as_marked(why: Why, asked: QueryWords, marked: Sequence[str], codes: Collection[str]) -> Why:
     """The reasons of a hit, in agreement with its marked words: no word is missing that is marked
-    in another form, and a form that contains the word needs no mention."""
-    there = {word for mark in marked for word in asked.looks_like(mark)}
+    in another form or belongs to the name of a code, and a form that contains the word needs no
+    mention."""
+    there = {word for mark in marked for word in asked.looks_like(mark)} | {*codes}
     there |= {word for word in why.missing if any(word in mark for mark in marked)}
     instead = {word: other for word, other in why.instead.items() if word not in other}
     missing = tuple(word for word in why.missing if word not in there)
@@ -161,7 +163,8 @@ def found_documents(
 ) -> list[FoundDocument]:
     """Of the hits from `start` on, before `stop`. `get` reads a document; `as_of` is the day on
     which it is asked whether a provision is in force, today where there is none."""
-    cited = {citation.normal for citation in parse(query)}
+    cited = {citation.normal for citation in parse(with_code_capitals(query))}
+    codes = words_of_codes(query)
     query = _as_read(query, hits.corrected or {})
     index, asked = engine.query_words(query)
     shown = hits[start:stop]
@@ -191,7 +194,7 @@ def found_documents(
             citations=_cited_by_both(cited, document),
             status=status,
             facts=facts_of(index, asked, document, cited),
-            why=_as_marked(why, asked, (*words, *in_title)),
+            why=_as_marked(why, asked, (*words, *in_title), codes),
             less_likely=behind[rank - 1],
             **_place_names(document),
         )

@@ -21,6 +21,7 @@ from assay.corpus.in_force import ProvisionStatuses, today
 from assay.language.analysis import UNSEEN, English
 from assay.language.english import STOP
 from assay.language.questions import is_filler, without_excluded
+from assay.law.en_names import with_code_capitals, words_of_codes
 from assay.law.parse import Scheme, laws_named
 from assay.law.places import (
     Cited,
@@ -256,6 +257,8 @@ class Engine(SearchEngine):
             word: other for word, other in read.items() if word not in other and other not in word
         }
         cited = words_of_sections(text, language)
+        if language == "en":  # documents may write out the code that a question shortens
+            cited |= words_of_codes(text)
         hits.unknown = tuple(
             word
             for word in hits.unknown
@@ -483,8 +486,9 @@ def _words_by_stem(text: str) -> dict[str, str]:
 @lru_cache(maxsize=8)
 def _printable(query: str) -> str:
     """Control characters and bytes that are no text become spaces, unseen ones go; beyond any
-    question it is cut."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
+    question it is cut. Codes are capitalised as in citations."""
+    text = re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
+    return with_code_capitals(text)
 
 
 # ── questions that name a document ────────────────────────────────────────────────────────────────

@@ -54,6 +54,7 @@ from assay.web.page_frame import (
     sent_as,
     service_of,
     sight,
+    wrong_configuration,
 )
 from assay.workbench.deciding.run_boards import (
     Board,
@@ -86,13 +87,11 @@ from assay.workbench.deciding.single_judge_risk import SingleJudgeRisk, second_j
 from assay.workbench.deciding.tune import SweepState, sweep_state, sweep_states
 from assay.workbench.judging.blind import without_rankings
 from assay.workbench.judging.vote_totals import SetProgress, rulings_needed, set_progress
-from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.home import Overview, overview, run_risk
 from assay.workbench.project.service import (
     Service,
     compute_once,
     path_of_stored_name,
-    reopen_service,
     stored_name,
 )
 from assay.workbench.scoring.history import (
@@ -310,28 +309,6 @@ def queue_of(request: Request) -> RunQueue:
     return queue
 
 
-def follow_configuration(request: Request) -> str:
-    """Read `assay.toml` again where it has changed since; what is wrong with it, if anything. The
-    configuration that could be read last stays in use."""
-    state, service = request.app.state, service_of(request)
-    try:
-        changed = (service.project / CONFIG_NAME).stat().st_mtime_ns
-    except OSError:
-        return ""
-    seen: int
-    wrong: str
-    seen, wrong = state.configuration
-    if changed > seen:
-        try:
-            state.service = reopen_service(service)
-            queue_of(request).follow(state.service)
-            wrong = ""
-        except InputError as error:
-            wrong = message_of(request, error)
-        state.configuration = changed, wrong
-    return wrong
-
-
 # ── home ──────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -348,6 +325,7 @@ def home(request: Request) -> Response:
     return decided_page(
         request,
         "home.html",
+        complaint=wrong_configuration(request) if is_chair(request) else "",
         seen=contents,
         board=board,
         lead=lead_of(service, board) if board else None,
@@ -378,7 +356,6 @@ class Runs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_runs(request: Request) -> Response:
-    wrong = follow_configuration(request)
     parameters, (service, _, blind) = query(request, RunsQuery), sight(request)
     shown = boards(service, gold=parameters.gold)
     trends = (
@@ -426,7 +403,7 @@ def list_runs(request: Request) -> Response:
         ],
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
-        complaint=wrong if is_chair(request) else "",
+        complaint=wrong_configuration(request) if is_chair(request) else "",
     )
 
 

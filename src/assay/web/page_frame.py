@@ -49,8 +49,9 @@ from assay.web.access import (
     visitor_of,
 )
 from assay.workbench.judging.blind import OpenPairs, open_pairs, without_names
+from assay.workbench.project.config import CONFIG_NAME
 from assay.workbench.project.home import PendingBadge, pending_badge
-from assay.workbench.project.service import Service
+from assay.workbench.project.service import Service, reopen_service
 
 WEB_FOLDER = Path(__file__).parent
 T = TypeVar("T")
@@ -77,8 +78,38 @@ NAVIGATION = (
 
 
 def service_of(request: Request) -> Service:
-    service: Service = request.app.state.service
+    """The open project, with the `assay.toml` that was there when the request came."""
+    if not hasattr(request.state, "service"):
+        _follow_configuration(request)
+        request.state.service = request.app.state.service
+    service: Service = request.state.service
     return service
+
+
+def _follow_configuration(request: Request) -> None:
+    """Read `assay.toml` again where it has changed since. The configuration that could be read last
+    stays in use, beside what is wrong with the newer one."""
+    state = request.app.state
+    service: Service = state.service
+    try:
+        changed = (service.project / CONFIG_NAME).stat().st_mtime_ns
+    except OSError:
+        return
+    if changed <= state.configuration[0]:
+        return
+    wrong = ""
+    try:
+        state.service = reopen_service(service)
+        if hasattr(state, "run_queue"):
+            state.run_queue.follow(state.service)
+    except InputError as error:
+        wrong = message_of(request, error)
+    state.configuration = changed, wrong
+
+
+def wrong_configuration(request: Request) -> str:
+    """What is wrong with the newest `assay.toml`; empty if nothing is."""
+    return str(request.app.state.configuration[1])
 
 
 class ProjectSight(NamedTuple):

@@ -25,7 +25,7 @@ from assay.web.access import (
     page_and_call,
     user_of,
 )
-from assay.web.decision_pages import decided_page, follow_configuration, full_sight, queue_of
+from assay.web.decision_pages import decided_page, full_sight, queue_of
 from assay.web.page_frame import (
     body,
     form,
@@ -102,7 +102,6 @@ class Again(msgspec.Struct, frozen=True, kw_only=True):
 
 def start_run(request: Request) -> Response:
     given = sent_as(request, StartRun)
-    follow_configuration(request)
     try:
         job = queue_of(request).start(given.gold, given.engine, by=user_of(request).name)
     except InputError as error:
@@ -289,7 +288,8 @@ class StepRun(msgspec.Struct):
 
 def start_page(request: Request, complaint: str = "", written: str = "") -> Response:
     state = request.app.state
-    state.service = service = reopen_service(service_of(request))
+    service = reopen_service(service_of(request))
+    state.service = request.state.service = service
     answers = way.known_answers()
     ran: StepRun | None = getattr(state, "step_run", None)
     output = _output_path()
