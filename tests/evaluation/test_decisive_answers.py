@@ -237,17 +237,17 @@ def test_limits_come_from_the_call_the_question_or_the_suite() -> None:
 @pytest.mark.parametrize(
     ("checks", "message", "where"),
     [
-        ({"expected_any": [S1, {"section": ""}]}, "no part of a place is stated",
+        ({"expected_any": [S1, {"section": ""}]}, "the place is empty",
          "q: expected_any[1]"),
         ({"expected_none": [{"section": "1-3"}]}, "'1-3' is not one section",
          "q: expected_none[0].section"),
-        ({"expected_any": ONE, "evidence": ["ok", "--"]}, "'--' is not a term to look for",
+        ({"expected_any": ONE, "evidence": ["ok", "--"]}, "'--' is not a search term",
          "q: evidence"),
-        ({"expected_any": ONE, "evidence": [True]}, "True is not a term to look for",
+        ({"expected_any": ONE, "evidence": [True]}, "True is not a search term",
          "q: evidence"),
-        ({"expected_any": ONE, "evidence": {"x": 1}}, "{'x': 1} is not a term to look for",
+        ({"expected_any": ONE, "evidence": {"x": 1}}, "{'x': 1} is not a search term",
          "q: evidence"),
-        ({"expected_any": [S1, {**S2, "evidence": [None]}]}, "None is not a term to look for",
+        ({"expected_any": [S1, {**S2, "evidence": [None]}]}, "None is not a search term",
          "q: expected_any[1].evidence"),
     ],
 )  # fmt: skip

@@ -243,7 +243,7 @@ def test_a_model_of_another_size_is_refused(
     corpora.index_corpus("c", home=tmp_path, encoder="st:x")
     corpus(tmp_path, TEXTS | {"d": "one more"})
     monkeypatch.setattr(Fake, "size", 8)
-    with pytest.raises(EngineError, match="another model"):
+    with pytest.raises(EngineError, match="the model is another one"):
         corpora.index_corpus("c", home=tmp_path, encoder="st:x")
 
 

@@ -616,7 +616,7 @@ def test_what_is_too_much_for_a_backup(
     (tmp_path / "long").write_bytes(good.read_bytes() + behind)
     refused_for(small, tmp_path / "long", "it goes on behind its last file")
     monkeypatch.setattr(backup, "MOST_MEMBERS", 0)
-    refused_for(small, good, "it holds more than 0 files")
+    refused_for(small, good, "it has more than 0 files")
     assert (
         "more than 0 files to back up" in small("backup", "../c.tar.gz", "--gold", "gold.jsonl").err
     )

@@ -358,7 +358,7 @@ def test_optuna_goes_on_where_it_stopped(assay_cli: Assay, tmp_path: Path) -> No
         ("[tune.mine]\n", "there is no parameter to tune"),
         ("[tune.mine]\ndepth = 3\n", "neither a list nor a range"),
         ("[tune.mine]\ndepth = { from = 3, to = 1 }\n", "a range goes up"),
-        ("[tune.mine]\ndepth = [1, 2]\nbudget = 0\n", "the budget is from 1"),
+        ("[tune.mine]\ndepth = [1, 2]\nbudget = 0\n", "the budget must be from 1"),
         ("[tune.mine]\ndepth = [1, 2]\nengine = 4\n", "Expected str"),
         ("[tune.other]\ndepth = [1, 2]\n", "there is no table [tune.mine]"),
         ("[tune.mine]\ndepth = [1, 2]\nengine = 'no'\n", "there is no engine 'no'"),

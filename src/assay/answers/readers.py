@@ -308,7 +308,7 @@ def _answer_text(
         raise InputError(
             f"expected a text in {column!r}, got {type(value).__name__}",
             where=where,
-            hint="A row without an answer: leave it out, or write an empty text.",
+            hint="If the row has no answer, leave it out or write an empty text.",
         )
     pieces: list[str] = []
     marked = []

@@ -86,7 +86,7 @@ def export(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write pairs for another tool to judge; `gold merge` brings back what was judged there."""
+    """Write pairs for another tool to judge; `gold merge` imports the votes."""
     from assay.core.types import counted
     from assay.workbench.judging.packets import export_pairs
 
@@ -455,7 +455,7 @@ def init(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Make a gold set: queries, and nothing judged yet."""
+    """Create a gold set of queries without judgments."""
     from assay.workbench.judging import set_edits
 
     if limit is not None and queries != LOGS:
@@ -495,11 +495,13 @@ def add(
     source: Annotated[
         Path | None, typer.Option("--from", help="Add the queries of a .txt or .csv.")
     ] = None,
-    id: Annotated[str, typer.Option(help="Its id.", show_default="the next number")] = "",
+    id: Annotated[
+        str, typer.Option(help="The id of the query.", show_default="the next number")
+    ] = "",
     type: Annotated[
         str, typer.Option(help="The type of the query: keyword, natural_language or fact_pattern.")
     ] = "",
-    topic: Annotated[str, typer.Option(help="Its topic.")] = "",
+    topic: Annotated[str, typer.Option(help="The topic of the query.")] = "",
     issue: Annotated[str, typer.Option(help="The legal issue of the query.")] = "",
     notes: Annotated[str, typer.Option(help="What the query tests. Judges do not see it.")] = "",
     document: Annotated[str, typer.Option(help="A document to have judged.")] = "",
@@ -563,8 +565,8 @@ def pool(
         int | None,
         typer.Option(
             min=1,
-            help="About how many pairs for each judge: results are taken only as deep as that "
-            "needs, and no deeper than --depth.",
+            help="The approximate number of pairs for each judge. Results are taken as deep as "
+            "this needs, and at most --depth.",
             show_default="all to --depth",
         ),
     ] = None,
@@ -576,8 +578,8 @@ def pool(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Pool what several systems have on top: the pairs to judge so that all are scored alike. Kept
-    beside the set, blind, and dealt to judges where they are named."""
+    """Pool the top results of several systems, so that all are scored by the same judgments. The
+    pool is blind, stays beside the set, and is divided among the judges that you name."""
     from assay.workbench.judging import pool as pooling
 
     for path in dataset:

@@ -46,12 +46,14 @@ def questions(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the first prompt without sending anything.")
     ] = False,
-    config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The configuration file.", show_default="assay.toml")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Have a language model write the questions that documents answer, for assay index --questions.
 
-    Only documents without questions are sent, after saying which, and where to."""
+    Only documents without questions are sent. The command first says which, and where to."""
     from assay.reports import listing
     from assay.workbench.judging.machine_judges import plan_questions, write_questions
     from assay.workbench.searching.corpora import imported_corpus
@@ -108,12 +110,14 @@ def judge(
             "--dry-run", help="Show the first prompt and the cost without sending anything."
         ),
     ] = False,
-    config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The configuration file.", show_default="assay.toml")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Let a machine judge vote on the pairs of the pool that it has not judged.
 
-    Its votes are kept apart from people's, and make no label unless the policy counts machines."""
+    Its votes are kept apart from people's, and affect labels only if the policy counts machines."""
     from assay.reports import listing
     from assay.workbench.deciding import baseline
     from assay.workbench.judging import machine_judges

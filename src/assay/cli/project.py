@@ -218,8 +218,8 @@ def doctor(
 
 
 def plugins(json: Json = False) -> None:
-    """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
-    whether each loads."""
+    """List the plugins (importers, formats, engines, measures, encoders, judges), and whether each
+    loads."""
     from assay.reports import listing
     from assay.workbench.project.health import list_plugins
 
@@ -266,7 +266,7 @@ def restore(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Restore a backup into an empty place."""
+    """Restore a backup where there is no project yet."""
     from assay.reports import listing
     from assay.workbench.project.backup import restore_backup
 
@@ -669,7 +669,9 @@ def start(
     judges: Annotated[str, typer.Option(help="The judges, such as ann,ben.")] = "",
     pairs: Annotated[
         int | None,
-        typer.Option(min=1, help="About how many pairs for each judge.", show_default="60"),
+        typer.Option(
+            min=1, help="The approximate number of pairs for each judge.", show_default="60"
+        ),
     ] = None,
     show: Annotated[
         bool, typer.Option("--steps", help="Show all steps and where you are; run nothing.")
@@ -681,7 +683,7 @@ def start(
 ) -> None:
     """Go from your documents to a decision between two engines. Each step is a command that is
     shown before it runs. Press Ctrl-C to stop. Run it again to continue. The exit code is 0 at the
-    end and where a person must go on, and 4 if a step failed."""
+    end or when it waits for a person, and 4 if a step failed."""
     from msgspec.structs import replace
 
     from assay.reports.words import page_words

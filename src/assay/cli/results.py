@@ -130,7 +130,7 @@ def history(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Show how engines have done over time, and the runs where the level changed."""
+    """Show the scores of engines over time, and the runs where their level changed."""
     from assay.reports.terminal_comparison import trend_lines
     from assay.workbench.deciding.run_boards import trends
 

@@ -196,7 +196,7 @@ def reopen(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Undo a rejection: the row is in the file again, as it was before."""
+    """Undo a rejection: restore the row as it was."""
     from assay.workbench.review.decisions import reopen_row
 
     with opened(store, create=False) as service:

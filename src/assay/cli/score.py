@@ -436,14 +436,16 @@ def try_out(
     top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
     response: Annotated[
         Path | None,
-        typer.Option(help="With an address: propose a table for this answer, and ask nothing."),
+        typer.Option(
+            help="With an address: propose a table from this saved answer. No query is sent."
+        ),
     ] = None,
-    corpus: Annotated[str, typer.Option(help="Search as for a row of this corpus.")] = "",
+    corpus: Annotated[str, typer.Option(help="Search as if a gold row named this corpus.")] = "",
     practice_area: Annotated[
-        str, typer.Option(help="Search as for a row of this practice area.")
+        str, typer.Option(help="Search as if a gold row named this practice area.")
     ] = "",
     language: Annotated[
-        str, typer.Option(help="Search as for a row in this language: en, fi or he.")
+        str, typer.Option(help="Search as if a gold row were in this language: en, fi or he.")
     ] = "",
     as_of: Annotated[str, typer.Option(help="Search as of this date.")] = "",
     filters: Annotated[str, typer.Option(help="Search with these filters, as JSON.")] = "",

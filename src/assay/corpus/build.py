@@ -495,7 +495,7 @@ def _assemble_corpus(building: _Building, batch_count: int) -> Corpus:
 def _no_documents(problems: list[Problem], recipe: Recipe) -> InputError:
     hint = f"{len(problems):,} problems in all; the corpus was not changed."
     if not problems:
-        return InputError("the source holds no records", where=recipe.source, hint=hint)
+        return InputError("the source has no records", where=recipe.source, hint=hint)
     first = problems[0]
     return InputError(f"nothing could be imported: {first.reason}", where=first.where, hint=hint)
 

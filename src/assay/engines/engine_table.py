@@ -308,7 +308,7 @@ def _common(table: Mapping[str, object], where: str) -> Common:
     ):
         if not least <= getattr(common, key) <= most:
             raise InputError(
-                f"{key} is from {least} to {most:,}, not {getattr(common, key)}",
+                f"{key} must be from {least} to {most:,}, not {getattr(common, key)}",
                 where=f"{where}.{key}",
             )
     if common.rate is not None and not 0 < common.rate <= 10**6:

@@ -366,7 +366,7 @@ def _make_engine(
         made = factory(*arguments, **made_with)
     except Exception as error:
         reason = error_text(error)
-        raise EngineError(f"the engine {name!r} could not be made: {reason}") from error
+        raise EngineError(f"the engine {name!r} could not be created: {reason}") from error
     return with_keywords(as_engine(made), asked_with)
 
 

@@ -394,7 +394,7 @@ def _nothing_in_common(base: Results, message: str) -> InputError:
         return InputError(message)
     return InputError(
         f"{message}: nothing is judged yet",
-        hint="Have what they put on top judged: assay gold pool DATASET --run A.json --run B.json",
+        hint="Have their top results judged: assay gold pool DATASET --run A.json --run B.json",
     )
 
 

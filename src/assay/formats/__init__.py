@@ -127,7 +127,7 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) ->
     """Write pairs for another tool to judge; return the files written."""
     if format not in EXCHANGE_FORMATS:
         known = ", ".join(EXCHANGE_FORMATS)
-        raise InputError(f"unknown format {format!r} to export to", hint=f"Known: {known}.")
+        raise InputError(f"unknown export format {format!r}", hint=f"Known: {known}.")
     module = importlib.import_module(EXCHANGE_FORMATS[format])
     written: list[Path] = module.write_tasks(tasks, guide, path)
     return written

@@ -111,7 +111,7 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
     checks = {name: _places_as_objects(name, raw[name]) for name in CHECKS if name in raw}
     if not {"expected_any", "expected_none", "must_abstain", "confusion"} & set(checks):
         raise InputError(
-            "nothing is expected of this question",
+            "this question has no expectation",
             where=f"{path}: {at}",
             hint="Give expected_any, expected_none, must_abstain or confusion.",
         )
@@ -149,7 +149,7 @@ def _check_place(parts: JsonObject | str, path: Path, at: str) -> None:
     }
     if not stated:
         raise InputError(
-            "no part of a place is stated",
+            "the place is empty",
             where=f"{path}: {at}",
             hint="Give section, moment, law, doc_id, page, table, row or version.",
         )

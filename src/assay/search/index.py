@@ -709,8 +709,8 @@ def vectors_of(made: DraftIndex, keep: Path | None, tick: Tick) -> Floats | None
         return fresh
     if fresh.shape[1] != made.vectors.shape[1]:
         raise EngineError(
-            f"{made.encoder} gives {fresh.shape[1]} numbers a text, before "
-            f"{made.vectors.shape[1]}: another model; "
+            f"{made.encoder} returns vectors of {fresh.shape[1]} numbers, but the index has "
+            f"{made.vectors.shape[1]}, so the model is another one; "
             "`assay index NAME --fresh` encodes everything again"
         )
     vectors = made.vectors.copy()

@@ -71,7 +71,7 @@ def check_names(record: SearchLog | Feedback) -> None:
 
 def check_name(name: str, value: str) -> None:
     if len(value) > MAX_NAME:
-        raise InputError(f"{name} has {len(value):,} characters, at most {MAX_NAME} are taken")
+        raise InputError(f"{name} has {len(value):,} characters, at most {MAX_NAME} are allowed")
 
 
 def shown_results(results: Sequence[Any]) -> tuple[ShownResult, ...]:

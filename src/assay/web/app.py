@@ -326,7 +326,7 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
             raise InputError(
                 f"the {name} is too short or too simple to keep anybody out",
                 hint=f"Give at least {SHORTEST} characters, {DIFFERENT} different ones, no blanks, "
-                "and nothing in a row or repeated: openssl rand -hex 16",
+                "and no sequences or repetitions: openssl rand -hex 16",
             )
     _check_proxy(serving)
     if not _is_loopback(serving.host) and not accounts:

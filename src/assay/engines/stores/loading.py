@@ -73,7 +73,7 @@ def load_corpus(
     index = index_files.load(index_folder(corpus, home), corpus.fingerprint)
     if index.awaited:
         raise InputError(
-            f"the vectors of {corpus.name} are still being made",
+            f"the vectors of {corpus.name} are still being computed",
             hint=f"Finish them first: assay index {corpus.name}",
         )
     _refuse_others(store, engine)

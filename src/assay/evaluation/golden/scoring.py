@@ -178,7 +178,7 @@ def _stated_places(query: Query, check: str, language: str) -> tuple[PlaceKey, .
         places.append(place_of(parts, language))
         if places[-1] == NOWHERE:
             raise InputError(
-                "no part of a place is stated",
+                "the place is empty",
                 where=f"{query.id}: {check}[{number}]",
                 hint="Is a section or a law left blank?",
             )
@@ -196,7 +196,7 @@ def _evidence_terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:
             or not has_words(str(term))
         ):
             raise InputError(
-                f"{term!r} is not a term to look for",
+                f"{term!r} is not a search term",
                 where=f"{query.id}: {check}",
                 hint="Evidence is a word or a list of words.",
             )

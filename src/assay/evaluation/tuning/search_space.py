@@ -77,7 +77,7 @@ def _table(table: object, where: str, file: Path) -> TuneTable:
     own = {key: value for key, value in table.items() if key in TuneTable.__struct_fields__}
     read = convert_table(own, TuneTable, where)
     if not 1 <= read.budget <= MOST_VALUES:
-        raise InputError(f"the budget is from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
+        raise InputError(f"the budget must be from 1 to {MOST_VALUES:,}", where=f"{where}.budget")
     parameters = {key: table[key] for key in table if key not in own} | read.parameters
     if not parameters:
         raise InputError("there is no parameter to tune", where=where, hint=HINT)

@@ -285,7 +285,7 @@ def _of_that_name(path: Path, name: str) -> Rubric:
         raise InputError(
             f"the id of the rubric is {rubric.id!r}",
             where=f"{path}: id",
-            hint=f"Its id must be its file name, {name!r}: sets and votes name it so.",
+            hint=f"Its id must be its file name, {name!r}: sets and votes refer to it by that.",
         )
     return rubric
 

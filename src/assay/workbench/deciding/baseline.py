@@ -67,7 +67,8 @@ def who_records(by: str) -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         raise UsageError(
-            "the name of who records the baseline is missing", hint="Give yours with --by NAME."
+            "the name of the person who records the baseline is missing",
+            hint="Give yours with --by NAME.",
         ) from None
 
 

@@ -120,7 +120,7 @@ def plan_from(
         raise InputError(
             alike if len(moves) >= 3 else few,
             where=f"{paths[0]}, {paths[1]}",
-            hint="A pilot is two engines that differ, on the same ten queries or more.",
+            hint="A pilot needs two different engines and at least ten common queries.",
         )
     spread, binary = float(moves.std(ddof=1)), row.key == PASS
     goal = Goal(

@@ -160,7 +160,7 @@ def _refuse(output: Path, documents: Path, judges: Sequence[str], overlap: float
     if len(set(judges)) < len(judges) or any(not name.strip() for name in judges):
         raise UsageError(f"every judge has a name of their own: {', '.join(judges)}")
     if not 0 <= overlap <= 1 or (overlap and len(judges) < 2):
-        raise UsageError("an overlap is a share from 0 to 1, and needs two judges or more")
+        raise UsageError("the overlap must be from 0 to 1, and requires at least two judges")
 
 
 def _pool(

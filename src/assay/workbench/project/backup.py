@@ -256,7 +256,7 @@ def _add_set(writer: _Writer, gold: Path, folder: Path) -> None:
         raise InputError(
             "a gold set of this name cannot be backed up",
             where=str(gold),
-            hint="Give it a usual ending, as in .jsonl or .qrels, and a name without \\ and :.",
+            hint="Rename it: use an extension such as .jsonl or .qrels, and no \\ and :.",
         )
     near = gold.parent
     beside = sorted(near.glob(f"{glob.escape(gold.stem)}.*"))
@@ -389,7 +389,7 @@ def _unpack(archive: Path, scratch: Path) -> Backup:
         digests: dict[str, str] = {}
         for name, size, source in _members(archive):
             if len(digests) > MOST_MEMBERS:
-                raise ValueError(f"it holds more than {MOST_MEMBERS:,} files")
+                raise ValueError(f"it has more than {MOST_MEMBERS:,} files")
             digests[name] = _unpack_member(name, size, source, scratch)
         if digests.pop(MANIFEST, None) is None:
             raise ValueError(f"it has no {MANIFEST}")

@@ -90,7 +90,9 @@ def compared_view(
     if not isinstance(results, GoldenResults):
         return view(results, comparison=comparison, before=then, language=language)
     if not isinstance(before, GoldenResults):
-        raise UsageError("a golden set is compared with a golden set", where=str(where))
+        raise UsageError(
+            "a golden set can only be compared with another golden set", where=str(where)
+        )
     from assay.evaluation.golden.changes import compare_golden
 
     turned = compare_golden(before, results, name=comparison.baseline, warnings=comparison.warnings)

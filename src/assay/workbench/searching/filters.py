@@ -90,7 +90,7 @@ def read_filters(*, year: str = "", as_of: str = "", **filters: str) -> Filters:
     try:
         day = date.fromisoformat(normal_date(as_of)).isoformat() if as_of else ""
     except ValueError:
-        raise InputError(f"{as_of!r} is not a day such as 2020-01-31") from None
+        raise InputError(f"{as_of!r} is not a date such as 2020-01-31") from None
     return Filters(years=years, as_of=day, **filters)
 
 
