@@ -209,6 +209,32 @@ def test_there_is_no_part_called_utils() -> None:
     assert not stems & {"utils", "util", "helpers", "common", "misc"}
 
 
+def test_typed_values_are_read_with_types_that_are_safe_in_threads() -> None:
+    """See core/decoding.py. Types of Python alone need no preparation."""
+    plain = set("Any None bool bytes dict float int list msgspec object str".split())
+    found = [
+        f"{path.name}:{kind.lineno}: {ast.unparse(kind)}"
+        for path, text, tree in sources().values()
+        if "msgspec" in text and path.name != "decoding.py"
+        for kind in _types_read(tree)
+        if not {name.id for name in ast.walk(kind) if isinstance(name, ast.Name)} <= plain
+    ]
+    assert not found, "\n".join(found)
+
+
+def _types_read(tree: ast.Module) -> Iterator[ast.expr]:
+    """The types that msgspec is told to read values as, without those from `thread_safe`."""
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or "structs" in ast.unparse(call.func):
+            continue
+        name = ast.unparse(call.func).rpartition(".")[2]
+        named = [keyword.value for keyword in call.keywords if keyword.arg == "type"]
+        given = {"convert": call.args[1:2], "Decoder": call.args[:1], "decode": []}
+        if name in given:
+            kinds = named or given[name]
+            yield from (kind for kind in kinds if "thread_safe(" not in ast.unparse(kind))
+
+
 def test_the_formatter_is_on() -> None:
     off = [
         f"{path.relative_to(SOURCE)}"

@@ -149,6 +149,15 @@ def test_a_line_that_is_there_twice_counts_once(judged: Project) -> None:
     assert (again["votes"], again["changed"], again["open"]) == (6, [], 0)
 
 
+@pytest.mark.parametrize("subject", [{}, {"query": "q1"}, {"doc": "d1"}])
+def test_a_forged_vote_on_no_pair_is_set_aside(judged: Project, subject: dict[str, str]) -> None:
+    log, grades = log_of(judged.graded), judged.grades()
+    first = next(act for act in acts(judged.graded) if act["action"] == "vote")
+    log.write_bytes(log.read_bytes() + json.dumps({**first, "subject": subject}).encode() + b"\n")
+    assert "1 damaged line" in damaged(judged)
+    assert judged.grades() == grades
+
+
 @pytest.mark.parametrize("early", [False, True], ids=["at the end", "superseded early"])
 def test_a_line_with_the_id_of_another_is_set_aside(judged: Project, early: bool) -> None:
     """The first counts, by whatever way the log is read; the forged one is reported."""

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.api.scores import as_scores
 from assay.api.values import Picture, PrintedPage, as_gold, printed, small_table
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.results import Gate, Pair, Status, Verdict
 from assay.core.types import counted
@@ -353,7 +354,7 @@ def _gate(given_gate: Any) -> Gate:
     if isinstance(given_gate, Gate):
         return given_gate
     try:
-        return msgspec.convert(given_gate, _StatedGate)
+        return msgspec.convert(given_gate, thread_safe(_StatedGate))
     except msgspec.ValidationError as error:
         known = ", ".join(Gate.__struct_fields__)
         raise InputError(f"not a gate: {error}", hint=f"A gate has {known}.") from error

@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.results import (
     LIMITS,
     Check,
@@ -97,7 +98,7 @@ def from_json(raw: object) -> Results:
     """The results that a file holds; keys that are not known are left out. Raises
     msgspec.ValidationError with the place when the shape is another."""
     if not isinstance(raw, dict):
-        return msgspec.convert(raw, GradedResults)
+        return msgspec.convert(raw, thread_safe(GradedResults))
     read = _prepare(raw)
     # Files of earlier versions do not say their kind; those of golden sets have `gates`.
     seen = "golden" if "gates" in raw else "graded"
@@ -107,14 +108,14 @@ def from_json(raw: object) -> Results:
     if seen == "graded":
         if "receipt" in read:
             read["receipt"] = _prepare_receipt(read["receipt"], n=_with_slices)
-        return msgspec.convert(read, GradedResults)
+        return msgspec.convert(read, thread_safe(GradedResults))
     if "receipt" in read:
         read["receipt"] = _prepare_receipt(read["receipt"])
     if "per_query" in read:
         read["per_query"] = _map_list(read["per_query"], _prepare_entry)
     if "verdict" not in read:
         read["verdict"] = _verdict_of(raw.get("gates"))
-    return msgspec.convert(read, GoldenResults)
+    return msgspec.convert(read, thread_safe(GoldenResults))
 
 
 COUNTS = ("n_scored", "n_expected", "n_failed", "n_missing")  # that every graded file has
@@ -254,7 +255,7 @@ def _gate_line(check: Check) -> _GateLine:
 
 
 def _verdict_of(raw: object) -> Verdict | None:
-    lines = msgspec.convert(raw or [], list[_GateLine])
+    lines = msgspec.convert(raw or [], thread_safe(list[_GateLine]))
     checks = [_check_of(line) for line in lines]
     return Verdict(status=worst(checks), checks=checks, fingerprints={}) if checks else None
 
@@ -262,7 +263,8 @@ def _verdict_of(raw: object) -> Verdict | None:
 def _check_of(line: _GateLine) -> Check:
     limit = {line.kind: line.bound} if line.kind in LIMITS and line.bound is not None else {}
     gate = msgspec.convert(
-        {"measure": line.measure, "slice": line.slice or "overall", "name": line.name} | limit, Gate
+        {"measure": line.measure, "slice": line.slice or "overall", "name": line.name} | limit,
+        thread_safe(Gate),
     )
     return Check(
         gate=gate,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from assay.core.decoding import thread_safe
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -336,7 +338,7 @@ class GoldSet:
     def labelling(self) -> Labelling | None:
         """None for a set whose labels were not computed from votes."""
         try:
-            return msgspec.convert(self.extra.get("labels"), Labelling)
+            return msgspec.convert(self.extra.get("labels"), thread_safe(Labelling))
         except msgspec.ValidationError:
             return None
 

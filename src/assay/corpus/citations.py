@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError
 from assay.corpus.disk import Corpus, Manifest, PartFile, Rows, open_path, read_arrow
 from assay.corpus.importers.kinds import importer
@@ -397,7 +398,7 @@ class Resolver:
     @classmethod
     def of_frames(cls, frames: Iterable[pl.DataFrame], scheme: Scheme) -> Resolver:
         resolver = cls(scheme)
-        decode = msgspec.json.Decoder(Facts, strict=False).decode
+        decode = msgspec.json.Decoder(thread_safe(Facts), strict=False).decode
         row = 0
         for frame in frames:
             for doc_id, metadata, section, moment, year in frame.select(cls.COLUMNS).iter_rows():

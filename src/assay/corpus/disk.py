@@ -37,6 +37,7 @@ import numpy as np
 import polars as pl
 
 from assay.core import conninfo
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import Stamp, read_json, stamp_of
 from assay.core.types import Document, Locator, counted
@@ -223,7 +224,7 @@ class Corpus:
 
     def problems(self) -> list[Problem]:
         path = self.data_folder / "problems.jsonl"
-        decode = msgspec.json.Decoder(Problem).decode
+        decode = msgspec.json.Decoder(thread_safe(Problem)).decode
         lines = path.read_bytes().splitlines() if path.exists() else []
         try:
             return [decode(line) for line in lines]
@@ -334,7 +335,7 @@ def _read_manifest(where: Path, stamp: Stamp | None) -> Manifest:
         hint = "A newer Assay wrote it: upgrade Assay." if newer else "Import it again."
         raise InputError(message, where=str(where), hint=hint)
     try:
-        manifest = refuse_unsafe(msgspec.convert(raw, Manifest), where)
+        manifest = refuse_unsafe(msgspec.convert(raw, thread_safe(Manifest)), where)
     except msgspec.ValidationError as error:
         raise InputError(f"not a corpus manifest: {error}", where=str(where)) from error
     # one of an earlier version may have kept a password
@@ -470,14 +471,14 @@ def year_of(document: Document) -> int | None:
 
 # ── documents as lines ────────────────────────────────────────────────────────────────────────────
 
-_document: msgspec.json.Decoder[Document] = msgspec.json.Decoder(Document)
+_document: msgspec.json.Decoder[Document] = msgspec.json.Decoder(thread_safe(Document))
 
 
 class _OnlyId(msgspec.Struct, frozen=True):
     id: str
 
 
-_id: msgspec.json.Decoder[_OnlyId] = msgspec.json.Decoder(_OnlyId)
+_id: msgspec.json.Decoder[_OnlyId] = msgspec.json.Decoder(thread_safe(_OnlyId))
 
 
 @dataclass(frozen=True)

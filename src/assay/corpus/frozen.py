@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import OURS, os_message, sha256_of, write_atomic
 from assay.core.workspace import workspace
@@ -110,7 +111,7 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
                 _read_entry(archive, MANIFEST, path),
                 _read_entry(archive, SUMS, path),
             )
-            manifest = msgspec.json.decode(manifest_bytes, type=Manifest)
+            manifest = msgspec.json.decode(manifest_bytes, type=thread_safe(Manifest))
             refuse_unsafe(manifest, path)
             sums = msgspec.json.decode(sums_bytes, type=dict[str, str])
             # where it came from is nobody's to say: `freeze` leaves it out

@@ -11,6 +11,7 @@ from zipfile import is_zipfile
 import msgspec
 import polars as pl
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.core.types import WHOLE_DOCUMENTS, Document
@@ -69,7 +70,7 @@ def documents(corpus: Path) -> list[Document]:
 
 def _whole_documents(path: Path) -> list[Document]:
     try:
-        return [msgspec.convert(row, Document) for _, row in iter_json_lines(path)]
+        return [msgspec.convert(row, thread_safe(Document)) for _, row in iter_json_lines(path)]
     except msgspec.ValidationError as error:
         raise InputError(f"not documents of Assay: {error}", where=str(path)) from error
 
@@ -141,7 +142,7 @@ class _Opinion(msgspec.Struct):
 
 def _opinion(path: Path) -> Document:
     try:
-        opinion = msgspec.json.decode(path.read_bytes(), type=_Opinion)
+        opinion = msgspec.json.decode(path.read_bytes(), type=thread_safe(_Opinion))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"not an opinion file: {error}", where=str(path)) from error
     text = opinion.content.full_text if opinion.content else ""

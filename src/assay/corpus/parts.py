@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.types import Document
@@ -91,7 +92,7 @@ def part_stem(batch: int, part: int) -> str:
 def finished_parts(folder: Path, batch: int) -> list[PartMarker]:
     done: list[PartMarker] = []
     while (marker := folder / f"{part_stem(batch, len(done))}.json").exists():
-        done.append(msgspec.json.decode(marker.read_bytes(), type=PartMarker))
+        done.append(msgspec.json.decode(marker.read_bytes(), type=thread_safe(PartMarker)))
     return done
 
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.core import plugins
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.plugins import PluginError
 from assay.core.types import JsonObject
@@ -204,7 +205,7 @@ def convert_table(
             hint = f"Did you mean {near[0]}?" if near else KEYS
             raise InputError(f"there is no key {key}", where=where, hint=hint)
     try:
-        return msgspec.convert(values, shape)
+        return msgspec.convert(values, thread_safe(shape))
     except msgspec.ValidationError as error:
         message, _, place = str(error).rstrip("`").partition(" - at `$.")
         message = message.replace("`", "").replace("Object", "table").replace("field", "key")

@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.engines.engine_table import ROW
 from assay.engines.secrets import secret_names, with_secrets
@@ -98,7 +99,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 def presets() -> dict[str, HttpTable]:
     file = resources.files("assay.engines").joinpath("presets.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    return {name: msgspec.convert(table, HttpTable) for name, table in tables.items()}
+    return {name: msgspec.convert(table, thread_safe(HttpTable)) for name, table in tables.items()}
 
 
 def complete(table: HttpTable) -> HttpTable:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.extras import require_extra
 from assay.core.files import os_message, write_atomic
@@ -177,7 +178,7 @@ def _calibration(opened: Index, folder: Path, say: Say) -> Calibration | None:
     if not path.exists():
         return None
     try:
-        kept = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        kept = msgspec.json.decode(path.read_bytes(), type=thread_safe(Calibration))
     except (OSError, msgspec.MsgspecError) as error:
         say(f"{path} cannot be read ({error}); scores are not calibrated")
         return None

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.core import conninfo
+from assay.core.decoding import thread_safe
 from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported
 from assay.core.types import Hit, SearchEngine
@@ -471,7 +472,7 @@ class PostgresCorpus:
         if not self._is_table(self._about):
             return None
         rows = self._rows(f"SELECT about FROM {self._about}")
-        return msgspec.json.decode(rows[0][0], type=LoadedCorpus) if rows else None
+        return msgspec.json.decode(rows[0][0], type=thread_safe(LoadedCorpus)) if rows else None
 
     # ── signals ───────────────────────────────────────────────────────────────────────────────────
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError
 from assay.core.types import Hit, JsonObject, Query, QueryResult
 from assay.core.workers import Failure, Job, note, run_jobs
@@ -68,7 +69,8 @@ class CallFile:
         if len(whole) < len(written):
             os.truncate(path, len(whole))
         try:
-            calls = [msgspec.json.decode(line, type=KeptCall) for line in whole.splitlines()]
+            decode = msgspec.json.Decoder(thread_safe(KeptCall)).decode
+            calls = [decode(line) for line in whole.splitlines()]
         except msgspec.DecodeError as error:
             raise InputError(
                 f"a call cannot be read: {error}",

@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, UsageError
 from assay.core.files import (
     decode,
@@ -402,7 +403,7 @@ def _parse_kind(text: str, where: str) -> VoteKind | None:
     if not text:
         return None
     try:
-        kind: VoteKind = msgspec.convert(text, VoteKind)
+        kind: VoteKind = msgspec.convert(text, thread_safe(VoteKind))
         return kind
     except msgspec.ValidationError:
         raise InputError(

@@ -32,6 +32,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.extras import imported
 from assay.core.files import iter_json_lines, read_bytes, read_json, read_toml, write_atomic
@@ -114,7 +115,8 @@ def cards() -> dict[str, BenchmarkCard]:
     """The card of every benchmark, by name."""
     file = Path(__file__).with_name("benchmarks.toml")
     found: dict[str, BenchmarkCard] = {}
-    for name, card in msgspec.convert(read_toml(file), dict[str, BenchmarkCard]).items():
+    cards = msgspec.convert(read_toml(file), thread_safe(dict[str, BenchmarkCard]))
+    for name, card in cards.items():
         # a set that has no card of its own is read from a folder
         files = () if card.sets else card.files
         home = card.home.format("")
@@ -166,7 +168,7 @@ def read_spans(folder: Path) -> dict[str, list[Span]]:
     """The spans that answer each query; none for a benchmark without spans."""
     path = folder / SPANS
     written = path.read_bytes() if path.exists() else b"{}"
-    return msgspec.json.decode(written, type=dict[str, list[Span]])
+    return msgspec.json.decode(written, type=thread_safe(dict[str, list[Span]]))
 
 
 def span_of(doc_id: str) -> Span | None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from assay import __version__
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import read_bytes, read_json
 from assay.core.results import AnswerResults, Results
@@ -92,7 +93,7 @@ def read_answer_results(path: Path) -> AnswerResults:
     if not isinstance(raw, dict) or raw.get("kind") != "answers":
         raise InputError("not the results of an answer check", where=str(path), hint=hint)
     try:
-        return msgspec.convert(raw, AnswerResults)
+        return msgspec.convert(raw, thread_safe(AnswerResults))
     except msgspec.ValidationError as error:
         raise record_error(error, path, "$", hint) from error
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.types import JsonObject
 
@@ -25,7 +26,7 @@ MAX_ID_CHARACTERS = 4_096
 def read_record(value: Any, kind: type[T], path: Path | str, at: str, hint: str = "") -> T:
     """Convert one JSON object; unknown keys are ignored here (`unknown_keys` collects them)."""
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(value, thread_safe(kind))
     except msgspec.ValidationError as error:
         raise record_error(error, path, at, hint) from error
 

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, NotWritten
 from assay.core.files import Stamp, glance_at, os_message, resolved, stamp_of, write_atomic
 from assay.core.types import Vote, counted
@@ -137,7 +138,7 @@ class Log:
         if act.id in self.acts:
             return self.acts[act.id] != act
         is_vote = act.action == VOTE and act.id in self.book.ids
-        return is_vote and self.book.vote(act.id) != self._reader.vote(act)
+        return is_vote and self.book.vote(act.id) != next(self._reader.votes(act), None)
 
     def _start_over_in_order(self) -> None:
         acts = _by_first_id(read_acts(self.path))
@@ -322,7 +323,7 @@ def _by_first_id(records: Iterable[Record]) -> dict[str, Record]:
     return first
 
 
-_ACT = msgspec.json.Decoder(Act)
+_ACT = msgspec.json.Decoder(thread_safe(Act))
 
 
 def read_acts(path: Path) -> Iterator[Act]:
@@ -341,7 +342,7 @@ def _decode_act(raw: bytes) -> Act | None:
 def _format_of(raw: bytes) -> int:
     """The format of a line that cannot be read, which may be one of a newer version."""
     try:
-        return msgspec.json.decode(raw, type=_Format).v
+        return msgspec.json.decode(raw, type=thread_safe(_Format)).v
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return 0
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError
 from assay.core.files import iter_json_lines, stamp_of
 from assay.core.types import Vote
@@ -389,14 +390,14 @@ def _line_text(entry: Mapping[str, Any]) -> str:
     line = entry.get("line")
     if line:
         return str(line["text"]).rstrip("\r\n")
-    return msgspec.json.encode(msgspec.convert(entry, GoldRow)).decode()
+    return msgspec.json.encode(msgspec.convert(entry, thread_safe(GoldRow))).decode()
 
 
 def _edited_line(before: str | None, after: Mapping[str, Any] | None) -> str | None:
     """The line with the values that a decision gave it: keys that are not ours stay."""
     if after is None:
         return None
-    row = msgspec.convert(dict(after), GoldRow)
+    row = msgspec.convert(dict(after), thread_safe(GoldRow))
     if before is None:
         return msgspec.json.encode(row).decode()
     line = gold_jsonl.line_of(before.encode())
@@ -447,7 +448,7 @@ def read_votes_file(path: Path) -> list[Vote]:
 
 def _vote(value: object, where: str) -> Vote:
     try:
-        return _in_utc(msgspec.convert(value, Vote))
+        return _in_utc(msgspec.convert(value, thread_safe(Vote)))
     except (msgspec.ValidationError, ValueError, OverflowError) as error:
         raise InputError(
             f"not a vote: {error}",

@@ -28,6 +28,7 @@ from urllib.request import (
 import msgspec
 
 from assay import __version__
+from assay.core.decoding import thread_safe
 from assay.engines.http import wait_of
 from assay.judging.machine import (
     ChatMessage,
@@ -140,7 +141,7 @@ def _body(
 def _reply(machine: Machine, body: bytes) -> Reply:
     content = _post(machine, body)
     try:
-        completion = msgspec.json.decode(content, type=_Completion)
+        completion = msgspec.json.decode(content, type=thread_safe(_Completion))
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise _unavailable(
             f"{machine.host} answers, but not as a chat-completions endpoint does", sent=True
@@ -157,7 +158,7 @@ def _reply(machine: Machine, body: bytes) -> Reply:
 def _usage(usage: object) -> _Usage:
     """The token counts. Invalid ones are ignored: the answer counts at its upper bound."""
     try:
-        return msgspec.convert(usage or {}, _Usage)
+        return msgspec.convert(usage or {}, thread_safe(_Usage))
     except msgspec.ValidationError:
         return _Usage()
 

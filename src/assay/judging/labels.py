@@ -22,6 +22,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind, counted
@@ -79,7 +80,7 @@ def read_policy(dataset: Path) -> Policy:
     if not path.exists():
         return Policy()
     try:
-        policy = msgspec.convert(read_json(path), Policy)
+        policy = msgspec.convert(read_json(path), thread_safe(Policy))
     except msgspec.ValidationError as error:
         raise InputError(
             f"not a policy: {error}",

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from assay.core import plugins
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, write_atomic
 from assay.core.types import Document, Query
@@ -399,7 +400,7 @@ def read_verdict(text: str, grades: tuple[int, ...]) -> MachineVerdict:
     text = bare_json(text)
     try:
         answer = msgspec.convert(
-            json.loads(text, object_pairs_hook=_refuse_repeated_keys), _VerdictAnswer
+            json.loads(text, object_pairs_hook=_refuse_repeated_keys), thread_safe(_VerdictAnswer)
         )
     except (ValueError, RecursionError) as error:
         if isinstance(error, msgspec.ValidationError):
@@ -554,7 +555,7 @@ def find_cached(folder: Path, machine: Machine, request: JudgingRequest) -> Cach
     """The cached answer to exactly this request; None also if its file cannot be read."""
     try:
         found = msgspec.json.decode(
-            _cache_path(folder, machine, request).read_bytes(), type=CachedAnswer
+            _cache_path(folder, machine, request).read_bytes(), type=thread_safe(CachedAnswer)
         )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

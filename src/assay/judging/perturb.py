@@ -35,6 +35,7 @@ import msgspec
 import polars as pl
 
 from assay.core import cluster
+from assay.core.decoding import thread_safe
 from assay.core.errors import UsageError
 from assay.core.types import GoldSet, Query
 from assay.language import hebrew
@@ -197,7 +198,7 @@ def language_of(text: str) -> str:
 @cache
 def material_of(language: str) -> Material:
     source = resources.files("assay.judging").joinpath("data", f"perturb-{language}.toml")
-    return msgspec.convert(tomllib.loads(source.read_text(encoding="utf-8")), Material)
+    return msgspec.convert(tomllib.loads(source.read_text(encoding="utf-8")), thread_safe(Material))
 
 
 # ── typos ─────────────────────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, UsageError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import WHOLE_DOCUMENTS, Document, GoldSet, Vote, VoteKind
@@ -165,7 +166,7 @@ def read_pool(dataset: Path) -> Pool | None:
     if not path.exists():
         return None
     try:
-        pool = msgspec.convert(read_strict_json(path), Pool)
+        pool = msgspec.convert(read_strict_json(path), thread_safe(Pool))
     except msgspec.ValidationError as error:
         raise InputError(
             f"not a pool: {error}",

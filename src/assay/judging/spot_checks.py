@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, UsageError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote
@@ -114,7 +115,7 @@ def read_samples(dataset: Path) -> Samples:
     if not path.exists():
         return Samples()
     try:
-        samples = msgspec.convert(read_strict_json(path), Samples, strict=False)
+        samples = msgspec.convert(read_strict_json(path), thread_safe(Samples), strict=False)
     except msgspec.ValidationError as error:
         raise InputError(
             f"not a record of samples: {error}",

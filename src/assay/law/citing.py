@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.types import Document, Locator
 from assay.law import en_names, fi, he
@@ -124,7 +125,7 @@ def parse_locator(text: str) -> Locator:
     # a lone "%" stands for a document whose id is empty, which is not the same as no document
     doc_id = None if not begin else "" if begin == "%" else _unquoted(begin)
     try:
-        return msgspec.convert({**parts, "doc_id": doc_id}, Locator, strict=False)
+        return msgspec.convert({**parts, "doc_id": doc_id}, thread_safe(Locator), strict=False)
     except msgspec.ValidationError as error:
         raise InputError(f"not a locator: {text!r}: {error}") from error
 

@@ -31,6 +31,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.search.arrays import TINY, Array, best_rows, cosines
 from assay.search.fuzzy_bm25 import Lookalikes
 from assay.search.index import Index
@@ -135,7 +136,7 @@ def fitted_as(profile: Profile) -> str:
 @cache
 def shipped() -> Models:
     file = resources.files("assay.search") / "data" / "confidence.json"
-    return msgspec.json.decode(file.read_bytes(), type=Models)
+    return msgspec.json.decode(file.read_bytes(), type=thread_safe(Models))
 
 
 def models_of(index: Index) -> str:

@@ -30,6 +30,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.search.arrays import TINY, Array, Floats, cosines, offsets_of
@@ -109,7 +110,7 @@ def read_written(path: Path) -> list[DocumentQuestions]:
     for number, raw in iter_json_lines(path, strict=True):
         where = f"{path}, line {number}"
         try:
-            line = msgspec.convert(raw, DocumentQuestions)
+            line = msgspec.convert(raw, thread_safe(DocumentQuestions))
         except msgspec.ValidationError as error:
             raise InputError(f"not questions to a document: {error}", where=where, hint=HINT) from (
                 error
@@ -135,7 +136,7 @@ def shipped(language: str) -> list[DocumentQuestions]:
     if not path.is_file():
         return []
     lines = gzip.decompress(path.read_bytes()).splitlines()
-    return [msgspec.json.decode(line, type=DocumentQuestions) for line in lines]
+    return [msgspec.json.decode(line, type=thread_safe(DocumentQuestions)) for line in lines]
 
 
 def asked_of(

@@ -23,6 +23,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
@@ -284,7 +285,7 @@ def read_manifest(folder: Path) -> IndexManifest:
         manifest = read_json(path)
         if not isinstance(manifest, dict) or manifest.get("format") not in READABLE:
             raise IndexProblem("the index was built by another version")
-        return msgspec.convert(manifest, IndexManifest)
+        return msgspec.convert(manifest, thread_safe(IndexManifest))
     except (InputError, msgspec.ValidationError) as error:
         raise IndexProblem(f"the index is damaged: {MANIFEST} cannot be read ({error})") from error
 

@@ -25,6 +25,7 @@ from importlib import resources
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.search.arrays import Array
 
@@ -36,7 +37,7 @@ def weights_of(name: str) -> Weights:
     """The weight of each feature in an index of provisions with this encoder, or of longer texts
     with this profile."""
     file = resources.files("assay.search") / "data" / "ranker.json"
-    known = msgspec.json.decode(file.read_bytes(), type=dict[str, Weights])
+    known = msgspec.json.decode(file.read_bytes(), type=thread_safe(dict[str, Weights]))
     return known.get(name or "words", known[""])
 
 

@@ -26,6 +26,7 @@ from uuid import UUID
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.language.hebrew import LETTER, PREFIX_LETTERS
 from assay.law.queries import row_key
@@ -223,7 +224,7 @@ def _errors_at(where: str) -> Iterator[None]:
 
 def _convert_row(row: Any, kind: Any, where: str) -> Any:
     with _errors_at(where):
-        return msgspec.convert(row, kind)
+        return msgspec.convert(row, thread_safe(kind))
 
 
 def search_from(row: Any, where: str = "") -> SearchLog:

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from assay.core import conninfo
+from assay.core.decoding import thread_safe
 from assay.core.redaction import without_password
 from assay.core.workspace import workspace
 from assay.store.records import Feedback, SearchLog
@@ -187,7 +188,7 @@ def _with_writable_texts(value: Any) -> Any:
 
 def _decoded(line: bytes) -> Record | None:
     try:
-        found = msgspec.json.decode(line, type=_Line)
+        found = msgspec.json.decode(line, type=thread_safe(_Line))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return found.search or found.feedback

@@ -31,6 +31,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, Declined, InputError
 from assay.core.workspace import workspace
 from assay.reports.html import template_environment
@@ -170,7 +171,7 @@ def body(request: Request, shape: type[T]) -> T:
     """The JSON body of a POST as a value of a type; what is wrong with it is an `InputError`."""
     sent: bytes = getattr(request.state, "body", b"")
     try:
-        return msgspec.json.decode(sent, type=shape)
+        return msgspec.json.decode(sent, type=thread_safe(shape))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         is_json = isinstance(error, msgspec.ValidationError)
         raise InputError(str(error) if is_json else f"not JSON: {error}") from error
@@ -184,7 +185,7 @@ def sent_as(request: Request, shape: type[T]) -> T:
     names = [field.name for field in msgspec.structs.fields(shape)]  # type: ignore[arg-type]
     values = {name: fields.text(name) for name in names}
     try:
-        return msgspec.convert(values, shape)
+        return msgspec.convert(values, thread_safe(shape))
     except msgspec.ValidationError as error:  # only a role or a kind of key can be unknown
         unknown = values.get("role") or values.get("kind") or ""
         raise Declined("role", str(error), name=unknown) from error
@@ -203,7 +204,7 @@ def query(request: Request, shape: type[T]) -> T:
         if field.encode_name in given
     }
     try:
-        return msgspec.convert(values, shape, strict=False)
+        return msgspec.convert(values, thread_safe(shape), strict=False)
     except msgspec.ValidationError as error:
         raise InputError(str(error)) from error
 

@@ -14,6 +14,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import GET, POST, AppRoute, Refusal, is_chair, page_and_call, user_of
@@ -370,7 +371,7 @@ def approve_many(request: Request) -> Response:
     except ReviewRefusal as error:
         if called:
             raise
-        listed = msgspec.convert(msgspec.structs.asdict(chosen), ListQuery)
+        listed = msgspec.convert(msgspec.structs.asdict(chosen), thread_safe(ListQuery))
         return _list(request, listed, status=400, complaint=_refusal_words(request, error))
     if called:
         return json(outcome)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.extras import require_extra
 from assay.core.files import read_json
@@ -256,7 +257,7 @@ class ParsedReport(msgspec.Struct):
 
 def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document | Problem]:
     try:
-        parsed = msgspec.convert(read_json(path), ParsedReport)
+        parsed = msgspec.convert(read_json(path), thread_safe(ParsedReport))
     except InputError as error:
         yield Problem(code="bad-json", where=error.where, reason=error.message)
         return

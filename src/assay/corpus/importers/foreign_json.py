@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.files import MAX_LINE_BYTES, os_message
 from assay.corpus.importers.kinds import Problem, Range, ranges_of
 
@@ -36,7 +37,7 @@ def convert_fitting_fields(record: object, kind: type[S]) -> tuple[S, list[str]]
             unfit += [name] if is_other else [f"{name}.{inner}" for inner in within]
         elif value is not None:
             try:
-                values[name] = msgspec.convert(value, field.type)
+                values[name] = msgspec.convert(value, thread_safe(field.type))
             except msgspec.ValidationError:
                 unfit.append(name)
     return kind(**values), unfit
@@ -56,7 +57,7 @@ def iter_records(
     if path.suffix.lower() == ".json":
         yield from _iter_array(path, kind)
         return
-    decode = msgspec.json.Decoder(kind).decode
+    decode = msgspec.json.Decoder(thread_safe(kind)).decode
     for where, line in iter_raw_lines(path, within):
         if isinstance(line, Problem):
             yield where, line
@@ -107,7 +108,7 @@ def _iter_array(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
     for number, row in enumerate(rows, start=1):
         where = f"{path}:{number}"
         try:
-            yield where, msgspec.convert(row, kind)
+            yield where, msgspec.convert(row, thread_safe(kind))
         except msgspec.ValidationError as error:
             yield where, Problem(code="bad-record", where=where, reason=_reason(error, kind))
 

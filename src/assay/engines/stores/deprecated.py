@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.extras import imported
 from assay.core.types import Hit, JsonObject
@@ -198,7 +199,7 @@ class MilvusStore(VectorStore):
         self._call("load_collection", self._description)
         found = self._query(self._description, "id >= 0", ["id", "about"])
         text = "".join(row["about"] for row in sorted(found, key=lambda row: int(row["id"])))
-        return msgspec.json.decode(text, type=LoadedCorpus) if text else None
+        return msgspec.json.decode(text, type=thread_safe(LoadedCorpus)) if text else None
 
     # ── signals ───────────────────────────────────────────────────────────────────────────────────
 

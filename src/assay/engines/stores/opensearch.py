@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import EngineError
 from assay.core.types import JsonObject
 from assay.engines.engine_table import EngineKind
@@ -96,7 +97,7 @@ class OpenSearchCorpus:
         answer = self._request("GET", "/_mapping", missing=True)
         for index in (answer or {}).values():
             about = index.get("mappings", {}).get("_meta", {}).get("assay")
-            return msgspec.convert(about, LoadedCorpus) if about else None
+            return msgspec.convert(about, thread_safe(LoadedCorpus)) if about else None
         return None
 
     # ── signals ───────────────────────────────────────────────────────────────────────────────────

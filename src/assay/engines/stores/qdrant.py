@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.decoding import thread_safe
 from assay.core.types import Hit, JsonObject
 from assay.engines.engine_table import EngineKind
 from assay.engines.external_ranking import (
@@ -159,7 +160,7 @@ class QdrantStore(VectorStore):
         found = self._call("retrieve", self._description, [0])
         if not found:
             return None
-        about = msgspec.json.decode(found[0].payload["about"], type=LoadedCorpus)
+        about = msgspec.json.decode(found[0].payload["about"], type=thread_safe(LoadedCorpus))
         if self._has_sparse_vectors(about.fields):
             return about
         return msgspec.structs.replace(about, ready=False)

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.types import JsonObject
 from assay.engines.engine_table import convert_table
@@ -128,7 +129,7 @@ def read_space(parameters: Mapping[str, object], where: str) -> dict[str, Values
 
 def _values(given: object, where: str) -> Values:
     try:
-        read = msgspec.convert(given, list[str | float | bool] | Range)
+        read = msgspec.convert(given, thread_safe(list[str | float | bool] | Range))
     except msgspec.ValidationError as error:
         problem = str(error).replace("`", "")
         if not isinstance(given, dict):

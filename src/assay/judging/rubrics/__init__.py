@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import read_toml, write_atomic
 from assay.core.redaction import without_password
@@ -261,7 +262,7 @@ def read_rubric(path: Path) -> Rubric:
     """A rubric from its file, read strictly."""
     tables = read_toml(path)
     try:
-        rubric = msgspec.convert(tables, Rubric)
+        rubric = msgspec.convert(tables, thread_safe(Rubric))
     except msgspec.ValidationError as error:
         problem = record_error(
             error, path, "", hint="`assay gold rubric --list` names some to copy from."
@@ -374,7 +375,7 @@ def _translated_grade(grade: Grade, translated: TranslatedGrade | None) -> Grade
 
 def read_translation(path: Path) -> Translation:
     try:
-        return msgspec.convert(read_toml(path), Translation)
+        return msgspec.convert(read_toml(path), thread_safe(Translation))
     except msgspec.ValidationError as error:
         raise InputError(str(error), where=str(path)) from error
 

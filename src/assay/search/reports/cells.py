@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.types import Document, Hit, Locator
 from assay.corpus.importers import report_rows
 from assay.corpus.importers.report_rows import Figure
@@ -181,7 +182,7 @@ def _figures(document: Document) -> list[Figure]:
     if not is_row(document):
         return []
     try:
-        return msgspec.convert(document.metadata.get("figures"), list[Figure])
+        return msgspec.convert(document.metadata.get("figures"), thread_safe(list[Figure]))
     except msgspec.ValidationError:
         return []
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.core.types import Document
 from assay.corpus.importers.report_rows import kind_of, year_of
 from assay.language.towns import towns_in
@@ -137,7 +138,7 @@ class MarkColumns:
     """The marks of all documents as columns: the name and place of each, and masks."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        decode = msgspec.json.Decoder(DocumentMarks).decode
+        decode = msgspec.json.Decoder(thread_safe(DocumentMarks)).decode
         every = [decode(line) for line in lines]
         towns = {marks.town for marks in every}
         self.towns = tuple(sorted(towns - {""}))  # that have a report

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from assay.answers.readers import MAX_ANSWER_CHARACTERS
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, NotHere
 from assay.core.types import Document, JsonObject, Locator
 from assay.corpus.citations import OLDER, imported_by_older
@@ -476,7 +477,7 @@ def check_answer(
     found = guard(answer, given, question=question, as_of=as_of, corpus=corpus, home=service.home)
     return DraftCheck(
         faults=[
-            msgspec.convert(note, DraftFault, from_attributes=True)
+            msgspec.convert(note, thread_safe(DraftFault), from_attributes=True)
             for note in found.notes
             if note.is_fault
         ],

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, NotHere
 from assay.core.files import Stamp, stamp_of
 from assay.core.results import (
@@ -130,8 +131,8 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
 
 def line_of_record(record: RunRecord) -> RunLine:
     """The line of a run that `summarise` gave."""
-    summary = msgspec.convert(record.summary, RunLine)
-    verdict = msgspec.convert(record.verdict or {}, StoredVerdict)
+    summary = msgspec.convert(record.summary, thread_safe(RunLine))
+    verdict = msgspec.convert(record.verdict or {}, thread_safe(StoredVerdict))
     return msgspec.structs.replace(
         summary,
         gold=record.gold,

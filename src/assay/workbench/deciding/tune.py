@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.json import decode
 
 from assay import __version__, formats
+from assay.core.decoding import thread_safe
 from assay.core.errors import EngineError, InputError, NotHere, UsageError
 from assay.core.extras import require_extra
 from assay.core.files import write_atomic
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from assay.law.matching import KnownDocument
 
 Tick = Callable[[str, int, int], None]  # what, done, of
+Kind = TypeVar("Kind")
 Answers = list[QueryResult]
 Ask = Callable[[Sequence[JsonObject], Sequence[Query]], Iterator[Answers]]  # by setting, in order
 PRIMARY = "nDCG@10"
@@ -108,12 +110,15 @@ def sweep_state(home: Path | None, name: str) -> SweepState:
 
 
 def _state(folder: Path) -> SweepState:
-    result, running = folder / "tune.json", folder / RUNNING
     return SweepState(
         name=folder.name,
-        report=decode(result.read_bytes(), type=TuneReport) if result.exists() else None,
-        running=decode(running.read_bytes(), type=SweepProgress) if running.exists() else None,
+        report=_kept(folder / "tune.json", TuneReport),
+        running=_kept(folder / RUNNING, SweepProgress),
     )
+
+
+def _kept(path: Path, kind: type[Kind]) -> Kind | None:
+    return decode(path.read_bytes(), type=thread_safe(kind)) if path.exists() else None
 
 
 @dataclass(frozen=True, kw_only=True)

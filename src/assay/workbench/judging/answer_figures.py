@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from assay.answers.measures import nugget_recall, weighted_support
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.results import MIN_QUERIES
 from assay.core.types import counted
@@ -100,7 +101,8 @@ def judged_answers(dataset: Path, home: Path | None = None) -> JudgedAnswers:
         for pair in session.pool_by_query.get(query.id, ()):
             document = reader.get(pair.doc_id)
             if document is not None and kind_of(document):
-                claims[pair.doc_id] = msgspec.convert(document.metadata["claim"], Claim)
+                claim = document.metadata["claim"]
+                claims[pair.doc_id] = msgspec.convert(claim, thread_safe(Claim))
         both_kinds = (people.get(query.id, {}), machines.get(query.id, {}))
         by_people, by_machines = (values_of(record, claims, grades) for grades in both_kinds)
         judged = _AnswerValues(query.text, by_people, by_machines)

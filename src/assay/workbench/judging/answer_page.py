@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, NotHere
 from assay.core.results import CitationFinding, FigureFinding, QuoteFinding
 from assay.core.types import Document
@@ -138,7 +139,7 @@ def answer_to_judge(
 
 
 def record_of(document: Document) -> AnswerRecord:
-    return msgspec.convert(document.metadata[ANSWER], AnswerRecord)
+    return msgspec.convert(document.metadata[ANSWER], thread_safe(AnswerRecord))
 
 
 def _claim(
@@ -147,7 +148,7 @@ def _claim(
     document = reader.get(doc_id)
     if document is None or not kind_of(document):
         return None
-    claim = msgspec.convert(document.metadata["claim"], Claim)
+    claim = msgspec.convert(document.metadata["claim"], thread_safe(Claim))
     if claim.kind == "support":
         sentence = record.sentences[claim.sentence]
         here = [chip for chip in chips if stands_in(chip.start, chip.end, sentence)]
@@ -274,7 +275,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 def marks_in(document: Document) -> tuple[list[Span], Span | None]:
     """The places of a claim's quoted words in its source, and the passage nearest to them."""
-    claim = msgspec.convert(document.metadata["claim"], Claim)
+    claim = msgspec.convert(document.metadata["claim"], thread_safe(Claim))
     if claim.kind != "support":
         return [], None
     marks = [span for quote in claim.quotes for span in quoted_spans(document.text, quote)]

@@ -23,6 +23,7 @@ from assay import formats
 from assay.answers.check import FAULTS
 from assay.answers.mentions import sentence_ends
 from assay.answers.readers import Answer, read_answers
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, UsageError
 from assay.core.files import iter_json_lines, read_json, refuse_unwritable, sha256_of, write_atomic
 from assay.core.results import AnswerEntry, AnswerNote, AnswerResults, CitationFinding
@@ -411,7 +412,7 @@ def _read_nuggets(path: Path) -> dict[str, list[Nugget]]:
     found: dict[str, list[Nugget]] = {}
     for where, row in rows:
         try:
-            given = msgspec.convert(row, _NuggetRow)
+            given = msgspec.convert(row, thread_safe(_NuggetRow))
         except msgspec.ValidationError as error:
             raise InputError(
                 f"no nuggets of a question: {error}",

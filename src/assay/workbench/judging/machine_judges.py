@@ -20,6 +20,7 @@ import msgspec
 
 from assay import formats
 from assay.core import plugins
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import os_message
 from assay.core.types import Document, Vote
@@ -576,7 +577,7 @@ def draft_questions(
 def read_questions(text: str) -> list[str]:
     try:
         answer = msgspec.json.decode(
-            bare_json(text).encode("utf-8", "replace"), type=_QuestionsAnswer
+            bare_json(text).encode("utf-8", "replace"), type=thread_safe(_QuestionsAnswer)
         )
     except msgspec.DecodeError as error:
         raise UnreadableAnswer(f"not the JSON object that was asked for: {error}"[:300]) from error

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from assay import formats
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.types import GoldSet, Judgment, Labelling, Vote, VoteKind
 from assay.formats import content_with_labels, require_labels
@@ -484,10 +485,12 @@ def set_policy(
         kept = before.seniors if chosen == "senior" else ()
         try:
             policy = Policy(
-                name=msgspec.convert(chosen, PolicyName),
-                counts=msgspec.convert(tuple(counts) or before.counts, tuple[VoteKind, ...]),
+                name=msgspec.convert(chosen, thread_safe(PolicyName)),
+                counts=msgspec.convert(
+                    tuple(counts) or before.counts, thread_safe(tuple[VoteKind, ...])
+                ),
                 seniors=tuple(seniors) or kept,
-                second=msgspec.convert(second or before.second, Second),
+                second=msgspec.convert(second or before.second, thread_safe(Second)),
             )
         except msgspec.ValidationError:
             counting = f" counting {', '.join(counts)}" if counts else ""

@@ -37,6 +37,7 @@ from sqlalchemy import Connection, create_engine, inspect
 
 from assay import __version__, formats
 from assay.core import conninfo
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError
 from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, DEFAULT, HOME, STORE, default_store, workspace
@@ -397,7 +398,7 @@ def _unpack(archive: Path, scratch: Path) -> Backup:
         if isinstance(raw, dict) and raw.get("format") not in range(FORMAT + 1):
             made_by = f"a newer Assay ({raw.get('assay')}). Upgrade Assay first"
             raise ValueError(f"it has format {raw.get('format')}, made by {made_by}")
-        whole = msgspec.convert(raw, Backup)
+        whole = msgspec.convert(raw, thread_safe(Backup))
         if digests.keys() != whole.parts.keys():
             raise ValueError("its files do not match the backup")
         for name, part in whole.parts.items():

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import Declined, InputError
 from assay.core.files import read_toml
 from assay.core.results import Gate
@@ -95,7 +96,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def read_config(path: Path) -> Config:
     """The configuration, with every path made absolute."""
     try:
-        file = msgspec.convert(read_toml(path), _File)
+        file = msgspec.convert(read_toml(path), thread_safe(_File))
     except msgspec.ValidationError as error:
         message, hint = _explain_error(str(error))
         raise InputError(message, where=str(path), hint=hint) from error

@@ -18,6 +18,7 @@ import msgspec
 
 from assay import __version__, formats
 from assay.core import extras
+from assay.core.decoding import thread_safe
 from assay.core.errors import UsageError
 from assay.core.files import iter_json_lines, read_json, write_atomic
 from assay.core.results import AnswerResults
@@ -197,7 +198,7 @@ def inside(folder: Path) -> Iterator[None]:
 
 def _make(say: Say, now: datetime) -> None:
     source = samples()
-    story = msgspec.convert(read_json(source / "demo" / "story.json"), _Story)
+    story = msgspec.convert(read_json(source / "demo" / "story.json"), thread_safe(_Story))
     for path, name in COPIED:
         shutil.copyfile(source / path, name)
     say("importing and indexing opinions, an act and precedents, in three languages")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, Declined
 from assay.core.extras import imported
 from assay.core.types import VoteKind
@@ -262,7 +263,7 @@ def list_people(service: Service) -> People:
             for account in service.store.accounts()
         ],
         links=[
-            msgspec.convert(account, OpenLink, from_attributes=True)
+            msgspec.convert(account, thread_safe(OpenLink), from_attributes=True)
             for account in service.store.invitations(now)
         ],
         keys=[

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from assay import formats
+from assay.core.decoding import thread_safe
 from assay.core.errors import InputError, NotHere
 from assay.core.files import looking_once, write_atomic
 from assay.core.types import WHOLE_DOCUMENTS, GoldSet
@@ -401,7 +402,7 @@ def _server_alive(file: Path) -> _RunningServer | None:
 
 
 def _read_running(file: Path) -> _RunningServer:
-    return msgspec.json.decode(file.read_bytes(), type=_RunningServer)
+    return msgspec.json.decode(file.read_bytes(), type=thread_safe(_RunningServer))
 
 
 def _beat(file: Path, stop: threading.Event) -> None:

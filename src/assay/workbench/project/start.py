@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from assay import formats
 from assay.core import extras
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError
 from assay.core.files import read_toml, write_atomic
 from assay.core.workspace import IN_START, workspace
@@ -91,7 +92,7 @@ class StartStep(msgspec.Struct, frozen=True, kw_only=True):
 def known_answers() -> StartAnswers:
     path = workspace() / "start.json"
     return (
-        msgspec.json.decode(path.read_bytes(), type=StartAnswers)
+        msgspec.json.decode(path.read_bytes(), type=thread_safe(StartAnswers))
         if path.exists()
         else (StartAnswers())
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError
 from assay.core.extras import is_installed
 from assay.core.files import read_toml
@@ -67,7 +68,7 @@ def _last_verdict() -> LastVerdict | None:
         if path.stat().st_size > MAX_RESULTS_BYTES:
             continue
         try:
-            results = msgspec.json.decode(path.read_bytes(), type=_Results)
+            results = msgspec.json.decode(path.read_bytes(), type=thread_safe(_Results))
         except (OSError, msgspec.MsgspecError):
             continue
         if results.verdict is not None:

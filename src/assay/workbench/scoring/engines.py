@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from assay.core import conninfo
+from assay.core.decoding import thread_safe
 from assay.core.errors import EngineError, InputError, UsageError, nearest_name
 from assay.engines.engine_table import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, complete, mistake, pattern_of, presets
@@ -164,7 +165,7 @@ def propose_table(
     keys |= {"http": address or "http://HOST/PATH?q={{query}}"}
     keys |= {key: path for key, path in mapping.keys.items() if not preset or stated[key] != path}
     lines = [f"{key} = {msgspec.json.encode(text).decode()}" for key, text in keys.items()]
-    completed = complete(msgspec.convert(keys, HttpTable))
+    completed = complete(msgspec.convert(keys, thread_safe(HttpTable)))
     reading = read_hits(response, pattern_of(completed, f"engines.{PROPOSED}"), top_k)
     return Proposal(
         name=PROPOSED,

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from assay.core.decoding import thread_safe
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.files import stamp_of
 from assay.core.results import AnswerResults, GoldenResults, Results, Status, Verdict
@@ -173,7 +174,7 @@ def stored_answers(service: Service, run_id: str) -> StoredAnswers | None:
         at=record.at,
         engine=record.engine,
         gold=record.gold,
-        results=msgspec.convert(record.results, AnswerResults),
+        results=msgspec.convert(record.results, thread_safe(AnswerResults)),
     )
 
 
@@ -181,7 +182,7 @@ def latest_answers(service: Service) -> list[RunLine]:
     """The newest check of every file of answers by each system, the newest first."""
     records = run_records(service, answers=True, limit=SEARCHED_RUNS)
     latest = latest_runs(records, lambda run: (run.gold, run.engine))
-    return [msgspec.convert(record.summary, RunLine) for record in latest]
+    return [msgspec.convert(record.summary, thread_safe(RunLine)) for record in latest]
 
 
 _runs = RecentValues[tuple[str, str], tuple[RunRecord, Results]](READ)

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.core.decoding import thread_safe
 from assay.core.types import Document
 from assay.corpus.in_force import statuses_of_open_corpus, today
 from assay.corpus.lookup import corpus_named
@@ -471,7 +472,7 @@ class _Cells(msgspec.Struct):
 def _table(document: Document) -> DocumentTable | None:
     """The cells that the importer kept, in full rows."""
     try:
-        cells = msgspec.convert(document.metadata.get("table"), _Cells)
+        cells = msgspec.convert(document.metadata.get("table"), thread_safe(_Cells))
     except msgspec.ValidationError:
         return None
     width = max((len(row) for row in (*cells.header, *cells.rows)), default=0)
