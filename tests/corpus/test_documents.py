@@ -13,7 +13,7 @@ import docx
 import pytest
 
 from assay.core.types import Document
-from assay.corpus import import_corpus, open_corpus
+from assay.corpus import cite, import_corpus, open_corpus
 from assay.corpus.build import ImportReport, Limits
 from assay.corpus.importers.blocks import READERS
 from assay.corpus.importers.kinds import Problem, guess_kind
@@ -213,6 +213,24 @@ def test_the_title_above_an_act_is_no_text_and_its_last_heading_is_found(tmp_pat
         "2": "Stigen ska hållas öppen.",
         "Ikraftträdande": "Denna lag träder i kraft den 1 januari 2032.",
     }
+
+
+def test_places_of_a_swedish_act_resolve(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    (folder / "stig.txt").write_text(
+        "Stiglag (2031:404)\n\n1 kap. Inledning\n\n1 § Lagen gäller stigar.\n\nDen gäller broar."
+        "\n\n2 § Andra vägar omfattas inte.\n\n2 kap. Ansvar\n\n1 § Kommunen ansvarar.\n"
+    )
+    imported(folder)
+    corpus = open_corpus(tmp_path / "home", "c")
+
+    for written, target in (
+        ("1 kap. 1 § 2 st. stiglagen", "2031-404:1l:1:2"),
+        ("1 kap. 1 § första stycket lagen (2031:404)", "2031-404:1l:1:1"),
+        ("stiglagen 2 kap. 1 §", "2031-404:2l:1:1"),
+    ):
+        (found,) = cite(written, corpus)
+        assert found.targets == (target,), written
 
 
 def test_an_email_has_its_subject_date_people_and_attachments(tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ def en(written: str, *names: Cited) -> Row:
     return Row(written, "en", names)
 
 
+def sv(written: str, *names: Cited) -> Row:
+    return Row(written, "sv", names)
+
+
 KUNTALAKI, OYL, KPL = "kuntalaki", "osakeyhtiölaki", "kirjanpitolaki"
 PL, RL = "perustuslaki", "rikoslaki"
 PLANNING = "חוק התכנון והבנייה"
@@ -221,6 +225,19 @@ TABLE = [
     en("Title 14, California Code of Regulations, Section 15301", Cited("15301")),
     en("Stats. 1984, ch. 931, § 2", Cited("2", law="Stats. 1984, ch. 931")),
     en("Section 5 of the City Charter", Cited("5", law="City Charter")),
+    # Swedish: stycke and mom., the law before or after
+    *(
+        sv(written, Cited("1a", "2", "2", "stiglag"))
+        for written in (
+            *("2 kap. 1 a § 2 st. stiglagen", "2 kap. 1 a § andra stycket stiglagen"),
+            *("stiglagen 2 kap. 1 a § 2 mom.", "2 kap. 1a § 2 stycket i stiglagen"),
+            "Stiglag 2:1 a § 2 st.",
+        )
+    ),
+    sv("3 § lagen (2031:404)", Cited("3", law_id="2031:404")),
+    sv("3 § första stycket 2 punkten stiglagen", Cited("3", "1", law="stiglag", item="2")),
+    sv("1 och 2 §§ stiglagen", Cited("1", law="stiglag"), Cited("2", law="stiglag")),
+    sv("1–3 §§ stiglagen", Cited("1", to="3", law="stiglag")),
 ]
 ONE = [row for row in TABLE if len(row.names) == 1 and row.names[0].is_one]
 SEVERAL = [row for row in TABLE if row not in ONE]

@@ -289,7 +289,7 @@ def test_every_case_form_of_a_law_leads_to_its_name(base: str) -> None:
 
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(InputError, match="no citation grammar"):
-        parse("§ 1", "sv")
+        parse("§ 1", "da")
 
 
 # ── any citation printed in normal form parses back to itself ─────────────────────────────────────

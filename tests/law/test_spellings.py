@@ -32,8 +32,11 @@ def test_running_text(row: Row) -> None:
     assert tuple(sections_named(row.written, row.language)) == row.names
     if row.alone:
         return
-    between = {"he": "ראו {} כאמור", "fi": "katso {} ja muuta", "en": "see {} here"}[row.language]
-    assert tuple(sections_named(between.format(row.written), row.language)) == row.names
+    between = {"he": "ראו {} כאמור", "fi": "katso {} ja muuta", "en": "see {} here"}
+    between["sv"] = "enligt {} gäller"
+    assert (
+        tuple(sections_named(between[row.language].format(row.written), row.language)) == row.names
+    )
 
 
 @each
@@ -74,6 +77,7 @@ def test_the_corpus_or_the_question_says_in_what_language(row: Row) -> None:
         "fi": "Miten valtuusto valitaan kunnassa?",
         "he": "מהו היטל?",
         "en": "What is the law?",
+        "sv": "Vad gäller enligt stiglagen?",
     }
     stated: Any = {"expected_any": [{"section": row.written}]}
     wanted = place_of({"section": row.written}, row.language)

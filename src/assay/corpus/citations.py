@@ -345,7 +345,7 @@ def _addresses(facts: Facts) -> Iterator[str]:
 
 # ── resolving ─────────────────────────────────────────────────────────────────────────────────────
 
-VERSION = 13  # raised when the same texts give other citations
+VERSION = 14  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one (taste)
 OLDER = "the corpus was imported by an older version; import it again"
 CITATION_ROWS = 65_536  # read together from `citations.arrow` (taste)

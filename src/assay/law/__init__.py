@@ -1,4 +1,4 @@
-"""Read and print legal references: citations in three languages, sections, moments, chapters and
+"""Read and print legal references: citations in four languages, sections, moments, chapters and
 locators.
 
 How a section is written stands in the table of `spellings`; `places` reads it. A new language is

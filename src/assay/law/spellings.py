@@ -5,23 +5,23 @@ examples. Words in capitals stand for pieces that the language's own file spells
 section or a list of them; LIST: the same with brackets). What may stand before and after a section,
 such as the law, the chapter, the moment, is said once in that file too.
 
-To add a language, say Swedish: write `law/sv.py` with `parse(text, scheme)`, `format(kind, parts)`
-and `law_name(name)`, as in `law/fi.py`; add its row to GRAMMARS, in any place, its spellings to
-SPELLINGS, and to BARE_PIECES its word for a section if it writes one besides §; show its examples
-in tests/law/spelled.py. tests/law/swedish.py is a whole language in 45 lines. Until it is added, "5
-kap. 3 §" is read as the Finnish "3 §", and `language/detect.py` knows no Swedish. Places are
-printed by PLACE_NAMES in `law/citing.py`, as in Finnish where a language has no row there, and what
-is repealed is marked by MARKS in `law/versions.py`, else in English. Reading needs no other code:
-`assay cite`, golden sets, search, importers and the normal form of a query read what stands in this
-table (tests/law/test_spellings.py goes through it with each of them). Signs need not tell a
-language from the others; they only save reading a text that has none. Where two languages read the
-same place, the one that reads more of it is meant (`assay.law.parse`), so neither Swedish "3 kap. 2
-§" nor Finnish "kuntalain 110 §:n 3 momentti" depends on the order of the rows:
-tests/law/test_new_language.py adds Swedish in each place.
+To add a language, say Danish: write `law/da.py` with `parse(text, scheme)`, `format(kind, parts)`
+and `law_name(name)`, as in `law/sv.py`, the smallest; add its row to GRAMMARS, in any place, its
+spellings to SPELLINGS, and to BARE_PIECES its word for a section if it writes one besides §; show
+its examples in tests/law/spelled.py. Places are printed by PLACE_NAMES in `law/citing.py`, as in
+Finnish where a language has no row there, and what is repealed is marked by MARKS in
+`law/versions.py`, else in English. Reading needs no other code: `assay cite`, golden sets, search,
+importers and the normal form of a query read what stands in this table (tests/law/test_spellings.py
+goes through it with each of them). Signs need not tell a language from the others; they only save
+reading a text that has none. Where two languages read the same place, the one that reads more of it
+is meant (`assay.law.parse`), so neither Swedish "3 kap. 2 §" nor Finnish "kuntalain 110 §:n 3
+momentti" depends on the order of the rows: tests/law/test_new_language.py puts Swedish in each
+place.
 
 Two things are not here. `law/places.py` refuses a field that is meant for one section and holds
-half of one, or several, by words of these three languages (STRANGE, SEVERAL, NO_LAW). The titles
-that `corpus/importers/akn.py` gives to sections are in English where it does not know better.
+half of one, or several, by words of Finnish, Hebrew and English (STRANGE, SEVERAL, NO_LAW). The
+titles that `corpus/importers/akn.py` gives to sections are in English where it does not know
+better.
 """
 
 from __future__ import annotations
@@ -95,10 +95,36 @@ GRAMMARS = (
         chapter="luku",
         law="(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen)$",
     ),
+    Grammar(
+        "sv",
+        "assay.law.sv",
+        r"\bkap\b|stycket|§\s\d+\s?st\b|(?:lag|balk|förordning)(?:en)?\b",
+        chapter="kap",
+        law="(?:lag|balk|förordning)(?:en)?$",
+    ),
     Grammar("en", "assay.law.en", r"[A-Za-z§]", law="(?:act|code)$"),
 )
 
 SPELLINGS = (
+    # ── Swedish ───────────────────────────────────────────────────────────────────────────────────
+    Spelling(
+        "sv",
+        "section",
+        "chapter by kap. or a colon, section by its sign, stycke or mom., the law before or after",
+        r"(?:(?P<law>NAMED)\s)?(?<![\w§:.])(?:(?P<chapter>UNIT)(?:\s?kap\.?\s|:))?"
+        r"(?P<section>UNIT)(?:DASH(?P<to>UNIT)|\s(?:och|eller|samt)\s(?P<other>UNIT))?\s?§{1,2}"
+        r"(?![\w:§])(?:\s(?:(?P<moment>\d{1,2})\s?(?:mom\b\.?|st\b\.?|stycket)"
+        r"|(?P<ordinal>ORDINAL)\s(?:stycket|momentet|mom\b\.?|st\b\.?)))?"
+        r"(?:\s(?P<item>\d{1,2})\s?(?:p\b\.?|punkten))?(?:\s(?:i\s)?(?P<law_after>NAMED))?",
+        (
+            *(
+                "2 kap. 1 § stiglagen",
+                "stiglagen 2 kap. 1 a § 2 mom.",
+                "1 kap. 1 § 2 st. stiglagen",
+            ),
+            *("3 § andra stycket 2 punkten lagen (2031:404)", "1 och 2 §§ stiglagen"),
+        ),
+    ),
     # ── Finnish: chapter and section, moment, item ────────────────────────────────────────────────
     Spelling(
         "fi",
