@@ -96,7 +96,7 @@ def test_what_finds_nothing_has_its_words_named(tmp_path: Path) -> None:
     assert (answer.hits, answer.unknown) == ([], ["bake", "sourdough"])
     console = Console(file=io.StringIO(), record=True)
     console.print(search_page(answer))
-    assert console.export_text().strip() == "Nothing found. No document has: bake, sourdough."
+    assert console.export_text().strip() == "Nothing found. No document contains: bake, sourdough."
 
 
 def test_a_code_in_small_letters_is_a_citation(tmp_path: Path) -> None:

@@ -528,7 +528,7 @@ def test_golden_runs(store: Store, tmp_path: Path) -> None:
     compared = client.get(f"/compare?a={first.id}&b={second.id}&lang=en").text
     (address,) = re.findall(r'Download this comparison: <a href="([^"]*)"', compared)
     downloaded = client.get(address)
-    assert downloaded.headers["content-disposition"].startswith("attachment")
+    assert "-b-against-a-" in downloaded.headers["content-disposition"]
     assert "Changes from <bdi>a</bdi>" in downloaded.text
     assert "Changes from <bdi>a</bdi>" not in report.text
 

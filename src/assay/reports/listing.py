@@ -321,8 +321,8 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
     lines: list[RenderableType] = []
     note = answer.note
     if answer.abstained:
-        unknown = "Nothing here seems to answer this question; the nearest are below."
-        unsure = "Perhaps nothing here answers this question; the nearest are below."
+        unknown = "Nothing here seems to answer this question. The nearest results are below."
+        unsure = "Perhaps nothing here answers this question. The nearest results are below."
         unknown = unknown if answer.calibrated or answer.unknown else unsure
         note = f"{note} The nearest are below." if note else unknown
     note = f"{note} {words_note(answer.unknown, answer.corrected)}".strip()
@@ -341,7 +341,8 @@ def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableTyp
         lines += [
             Text("Scores are not calibrated for this corpus, so they are not shown.", style="dim"),
             Text(
-                f"About 30 questions are enough: assay calibrate {answer.corpus} --dataset FILE",
+                "About 30 questions with known answers are enough: "
+                f"assay calibrate {answer.corpus} --dataset FILE",
                 style="dim",
                 no_wrap=True,
                 overflow="ignore",

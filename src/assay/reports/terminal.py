@@ -245,7 +245,7 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
         if report.stale
     }
     since = {
-        f"{engine}: {text.strip()}"
+        f"{engine} vs baseline: {text.strip()}"
         for engine, report in reports.items()
         if report.baseline is not None
         and (text := Sentences(Words("en")).since(report.baseline, report.titles))

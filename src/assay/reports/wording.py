@@ -973,7 +973,7 @@ def words_note(unknown: Sequence[str], corrected: Mapping[str, str]) -> str:
     read = [f"{word!r} was read as {other!r}" for word, other in corrected.items()]
     sentence = [f"{'; '.join(read)}."] if read else []
     if unknown:
-        sentence.append(f"No document has: {', '.join(unknown)}.")
+        sentence.append(f"No document contains: {', '.join(unknown)}.")
     return " ".join(sentence)
 
 

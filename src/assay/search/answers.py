@@ -105,8 +105,8 @@ def note_of(hits: Hits, spoken: str = "", asked_in: str = "") -> str:
     if hits.abstained and asked_in:
         language = LANGUAGES.get(spoken, spoken)
         return (
-            f"This corpus is in {language}; ask in {language}. Whether anything here answers "
-            "cannot be told from a question in another language."
+            f"This corpus is in {language}; ask in {language}. For a question in another "
+            "language, Assay cannot tell whether anything here answers it."
         )
     if hits.missing:
         here = f", only of {', '.join(hits.here)}" if hits.here else ""

@@ -536,7 +536,8 @@ def run_report(request: Request) -> Response:
         return _report_file(checked, text, chosen)
     run = stored_run(service, request.path_params["run"])
     if (against := query(request, ReportQuery).against) and chosen == "html":
-        return _report_file(run, _comparison_report(service, run, against, language), chosen)
+        text = _comparison_report(service, run, against, language)
+        return _report_file(run, text, chosen, f"-against-{stored_run(service, against).engine}")
     verdict = verdict_today(service, run)
     found = verdict_risk(service, run, verdict)
     if verdict is not None:
@@ -560,8 +561,10 @@ def _comparison_report(service: Service, run: StoredRun, against: str, language:
     return render(compared_view(results, before, compared, language=language), ".html")
 
 
-def _report_file(run: StoredRun | StoredAnswers, text: str, chosen: str) -> Response:
-    name = f"{run.gold}-{run.engine}-{run.at:%Y-%m-%d}.{chosen}".replace("/", "-")
+def _report_file(
+    run: StoredRun | StoredAnswers, text: str, chosen: str, against: str = ""
+) -> Response:
+    name = f"{run.gold}-{run.engine}{against}-{run.at:%Y-%m-%d}.{chosen}".replace("/", "-")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(text, media_type=f"text/{chosen}; charset=utf-8", headers=headers)
 
