@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -560,6 +561,7 @@ def test_on_a_phone_a_reason_follows_the_grade_and_the_end_is_in_sight(
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
     page.tap('.grade[data-grade="1"]')
+    expect(page.locator('[data-act="undo"]')).to_have_text(re.compile("Undo: grade 1"))
     page.get_by_role("button", name="Add a reason").tap()
     assert shown(page) == "d1"
     expect(page.locator("#why")).to_be_focused()

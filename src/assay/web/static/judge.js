@@ -164,7 +164,11 @@ function give(pair, said, isUndo = false) {
 function showUndo() {
   const last = stored(sessionStorage, HISTORY, []).at(-1);
   byId("undoes").hidden = !last?.title;
-  if (last?.title) byId("undoes").textContent = fill(words.undoes, { grade: last.given === null ? words.unsure : fill(words.gradeGiven, { grade: last.given }), title: last.title });
+  byId("undone").textContent = "";
+  if (!last?.title) return;
+  const grade = last.given === null ? words.unsure : fill(words.gradeGiven, { grade: last.given });
+  byId("undoes").textContent = fill(words.undoes, { grade, title: last.title });
+  byId("undone").textContent = `: ${grade.toLowerCase()}`;  // on a phone, where there is no room for the title
 }
 const saidOf = new Map();  // votes of which more is said than that they are saved
 
