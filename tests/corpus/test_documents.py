@@ -327,6 +327,14 @@ def test_lines_that_a_browser_prints_at_the_edges_of_a_page_are_left_out() -> No
     assert [one.text for one in READERS[".pdf"](drawn([sheet])).blocks] == list(lines[1:3])
 
 
+def test_a_table_of_markdown_may_have_empty_cells() -> None:
+    table = "| Berth | Fee |\n|---|---|\n| C1 | |\n| | 85 |\n"
+
+    (block,) = READERS[".md"](table.encode()).blocks
+
+    assert block.text == "Berth | Fee\nC1 | \n | 85"
+
+
 def test_encodings_are_told_apart(tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()

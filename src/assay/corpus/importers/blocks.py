@@ -265,7 +265,7 @@ def _inline_text(token: Any) -> str:
     """Lines are joined, except at a stated break and before a number in brackets."""
     pieces = []
     children = token.children or []
-    for child, after in zip(children, [*children[1:], None], strict=True):
+    for child, after in zip(children, [*children, None][1:], strict=True):
         if child.type in ("softbreak", "hardbreak"):
             begins = after is not None and _NUMBERED.match(after.content)
             pieces.append("\n" if begins or child.type == "hardbreak" else " ")
