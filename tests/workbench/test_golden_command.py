@@ -211,7 +211,7 @@ def test_the_help_names_the_table_of_a_model(assay_cli: Assay) -> None:
             "'110 §",
         ),
         ({"confusion": [" "]}, "$[1].confusion[0] (m2)", "the place is empty"),
-        ({"evidence": ["!"]}, "$[1].evidence (m2)", "'!' is not a term"),
+        ({"evidence": ["!"]}, "$[1].evidence (m2)", "'!' is not a search term"),
         ({"id": "m1"}, "$[1].id", "appears twice"),
         ({"k": "five"}, "$[1].k (m2)", "expected a whole number, got a string"),
     ],
