@@ -492,6 +492,35 @@ def test_a_file_that_takes_too_much_is_reported_and_the_rest_goes_on(tmp_path: P
     assert "256 MB of memory" in corpus.problems()[0].reason
 
 
+def test_a_file_that_is_others_one_after_the_other_is_left_out(tmp_path: Path) -> None:
+    """A page that prints the whole site is; a contract of clauses that others have is none."""
+    (folder := tmp_path / "in").mkdir()
+    clauses = {
+        name: [f"Clause {name} {n}: {'the berth is let. ' * 3}" for n in range(9)]
+        for name in "abcd"
+    }
+    for name, texts in clauses.items():
+        (folder / f"{name}.txt").write_text("\n\n".join(texts))
+    (folder / "all.txt").write_text(
+        "\n\n".join(text for texts in clauses.values() for text in texts)
+    )
+    mixed = [text for texts in clauses.values() for text in texts[:6]]
+    (folder / "mixed.txt").write_text("\n\n".join(mixed))
+
+    _, documents, problems = imported(folder)
+
+    assert {one.metadata["path"] for one in documents.values()} == {
+        *("a.txt", "b.txt", "c.txt", "d.txt", "mixed.txt")
+    }
+    (problem,) = problems
+    assert (problem.code, problem.where) == ("skipped", "all.txt")
+    assert "5 other files one after the other" in problem.reason
+    (folder / "a.txt").unlink()
+    _, documents, problems = imported(folder)
+    assert "all.txt" in {one.metadata["path"] for one in documents.values()}
+    assert not problems
+
+
 # ── a second import ───────────────────────────────────────────────────────────────────────────────
 
 

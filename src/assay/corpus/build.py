@@ -31,7 +31,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -48,6 +48,7 @@ from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus import citations as resolve
 from assay.corpus import disk
 from assay.corpus.citations import Resolver, write_graph
+from assay.corpus.copies import copies_among
 from assay.corpus.disk import (
     FORMAT,
     MANIFEST,
@@ -457,11 +458,13 @@ class _Merged:
     parts: list[PartFile]
     first_seen: dict[str, tuple[str, str]]  # id -> its digest, and where it was read
     problems: list[Problem]
+    copies: dict[str, int] = field(default_factory=dict)  # files, and of how many others
 
 
 def _assemble_corpus(building: _Building, batch_count: int) -> Corpus:
     folder = building.folder
-    merged = _merge_parts(folder, batch_count)
+    has_copies = getattr(building.reader, "LEAVES_COPIES_OUT", False)
+    merged = _merge_parts(folder, batch_count, has_copies=has_copies)
     if not merged.first_seen:
         raise _no_documents(merged.problems, building.recipe)
     ids = list(merged.first_seen)
@@ -523,10 +526,19 @@ def _switch_to(building: _Building, manifest: Manifest) -> Corpus:
     return Corpus(path, manifest)
 
 
-def _merge_parts(folder: Path, batch_count: int) -> _Merged:
+def _merge_parts(folder: Path, batch_count: int, *, has_copies: bool) -> _Merged:
     """Merge the parts. Of documents with the same id the first is kept; parts that hold another are
-    written again without it."""
+    written again without it, and without the documents of files that are copies of others."""
     merged = _Merged(parts=[], first_seen={}, problems=[])
+    stems = [
+        part_stem(batch, number)
+        for batch in range(batch_count if has_copies else 0)
+        for number, done in enumerate(finished_parts(folder, batch))
+        if done.rows
+    ]
+    columns = ["source", "text"]
+    texts = (read_arrow(folder / f"{stem}.arrow", columns).select(columns) for stem in stems)
+    merged.copies = copies_among(texts) if stems else {}
     repeated: list[Problem] = []  # after what could not be read, as they are found later
     for batch in range(batch_count):
         for number, done in enumerate(finished_parts(folder, batch)):
@@ -534,6 +546,9 @@ def _merge_parts(folder: Path, batch_count: int) -> _Merged:
             if done.rows:
                 _merge_part(folder, part_stem(batch, number), merged, repeated)
     merged.problems += repeated
+    for path, count in merged.copies.items():
+        reason = f"it is {count:,} other files one after the other, and those are kept"
+        merged.problems.append(Problem(code="skipped", where=path, reason=reason))
     return merged
 
 
@@ -542,6 +557,9 @@ def _merge_part(folder: Path, stem: str, merged: _Merged, repeated: list[Problem
     rows = read_arrow(folder / f"{stem}.arrow", columns).select(columns).rows()
     keep = []
     for doc_id, digest, origin in rows:
+        if origin in merged.copies:
+            keep.append(False)
+            continue
         is_new = doc_id not in merged.first_seen
         keep.append(is_new)
         if is_new:

@@ -54,6 +54,7 @@ from assay.law.versions import status_of_text, with_status_mark
 SCHEME = PLAIN
 VERSION = 6  # raised when the same source gives other documents
 ISOLATED = True  # its files are read by a process with limits of memory and time
+LEAVES_COPIES_OUT = True  # a file that is others one after the other is no document (copies.py)
 INCREMENTAL = True  # a file that has not changed is taken from the corpus as it is
 OPTIONS = ("by", "language")
 BY = ("file", "section", "moment")
