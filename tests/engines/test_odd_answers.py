@@ -83,6 +83,16 @@ def test_what_to_change_is_said(
     assert said in tried(assay_cli)["wrong"][0]
 
 
+def test_an_answer_that_is_nested_without_end_is_shown(
+    assay_cli: Assay, tmp_path: Path, server: SearchServer
+) -> None:
+    nested = '{"hits": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    server.behave = lambda number, asked: Reply(nested)
+    write(tmp_path, server)
+    outcome = assay_cli("engines", "test", "prod", "levy")
+    assert (outcome.code, "is not JSON" in " ".join(outcome.out.split())) == (4, True), outcome.err
+
+
 @pytest.mark.parametrize("cut", [PLAIN[:-7], gzip.compress(PLAIN)[:-9]], ids=["plain", "packed"])
 def test_an_answer_that_was_cut_short_is_asked_for_again(
     assay_cli: Assay,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotWritten
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line, read_lines, rows
@@ -273,7 +273,10 @@ def test_a_full_disk_for_a_moment_leaves_no_lock_behind(
             pass  # the note in the lock file is for people: without it the lock holds as well
     with monkeypatch.context() as now:
         now.setattr(os, "fstat", full)
-        with pytest.raises(InputError, match="cannot lock"), gold_jsonl.lock_gold_set(gold, wait=0):
+        with (
+            pytest.raises(NotWritten, match="cannot write"),
+            gold_jsonl.lock_gold_set(gold, wait=0),
+        ):
             pass
     with gold_jsonl.lock_gold_set(gold, wait=0):
         pass

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from assay.formats import gold_jsonl
 from assay.workbench.judging import votes_to_labels
 from kit import Project
 from kit.sets import acts, log_of
@@ -176,6 +179,27 @@ def test_a_line_with_the_id_of_another_is_set_aside(judged: Project, early: bool
     said = {pair: each for pair, each in judged.grades().items() if pair in AGREED}
     assert said == {pair: {"Ada": n, "Ben": n} for pair, n in AGREED.items()}
     assert early or judged.json("gold", "agreement", judged.graded) == agreement
+
+
+def test_a_folder_that_became_read_only_refuses_votes_until_it_is_not(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a remount under a server: no lock can be made beside the set."""
+    vote = {"id": "vote-0001", "set": "dataset", "query_id": "q1", "doc_id": "d1", "grade": 1}
+    vote |= {"rationale": "it names the limit"}
+
+    def read_only(*_: object) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with project.serve() as server:
+        ada = server.visitor("Ada")
+        with monkeypatch.context() as now:
+            now.setattr(gold_jsonl, "_try_lock", read_only)
+            answer = ada.client.post("/api/votes", json=vote)
+        assert answer.status_code == 503
+        said = answer.json()["error"].split("\n")[0]
+        assert said == "dataset.json: cannot write: read-only file system"
+        assert ada.client.post("/api/votes", json=vote).status_code == 200
 
 
 def test_a_vote_that_is_sent_again_is_the_same_act(project: Project) -> None:

@@ -197,6 +197,15 @@ def test_a_file_that_was_changed_since_is_said_to_be_old(assay_cli: Assay, tmp_p
             "p.csv:2: the reason for d1 on query q0 has 5,999 characters, and at most 4,000 are "
             "kept Ask the judge to shorten it. Nothing was changed. --partial imports the other 1",
         ),
+        (
+            "q0,d1,1,on the point,An\u202ena,\n",
+            r"invisible characters: 'An\u202ena' Correct the name",
+        ),
+        (f"q0,d1,1,on the point,{'A' * 201},\n", "p.csv:2: the name of the judge has 201"),
+        (
+            "q0,d1,1,on the point,Anna,\nq0,d2,1,on the point,\u0410nna,\n",
+            "p.csv:3: the name '\u0410nna' looks like 'Anna', who is another judge",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_stops_everything(

@@ -65,6 +65,21 @@ def test_a_store_that_is_gone_is_not_ready_and_alive(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_workspace_that_is_read_only_fails_the_probe(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the gold sets are on another disk."""
+    (home := tmp_path / "home").mkdir()
+    there = os.statvfs
+    fields = (*there(home)[:8], os.ST_RDONLY, *there(home)[9:])
+    read_only = os.statvfs_result(fields)
+    client = TestClient(create_app(Service(store=store, home=home)))
+    assert client.get("/healthz").status_code == 200
+    monkeypatch.setattr(os, "statvfs", lambda path: read_only if path == home else there(path))
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "no disk"})
+
+
 def test_a_store_that_hangs_is_not_ready(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     held = threading.Event()
 

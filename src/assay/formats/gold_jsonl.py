@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotWritten
 from assay.core.files import (
     decode,
     os_message,
@@ -369,7 +369,9 @@ def lock_gold_set(path: Path, *, wait: float = 5.0) -> Iterator[None]:
                 )
             time.sleep(0.05)
     except OSError as error:
-        raise InputError(f"cannot lock: {error.strerror or error}", where=str(lock)) from error
+        raise NotWritten(
+            f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was changed."
+        ) from error
     try:
         yield
     finally:

@@ -32,7 +32,9 @@ from assay.gold.votes import (
     time_of,
 )
 from assay.judging.votes import too_long
+from assay.store.records import folded, spelling_skeleton
 
+LONGEST_NAME = 200  # characters of a judge's name; taste
 NAMED_ROWS = 10  # invalid rows that an error names; taste
 _AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead: time zones differ by a day
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -131,6 +133,7 @@ def _read_file(
             vote = _vote_of(ballot, file, limits, defaults)
             repeats = box.repeated(ballot, vote)
             if repeats is None:
+                box.refuse_unfit_name(ballot, vote.judge)
                 refuse_unfit_vote(ballot, vote, limits, file.has_rationales)
                 _refuse_other_kind(ballot, vote, box.kinds)
             seat = _seat_of(vote)
@@ -169,6 +172,7 @@ class _VoteBox:
         self.known = {vote.id: vote for vote in votes}
         self.holds = {_seat_of(vote): vote for vote in self._book.all_current_votes()}
         self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != IMPORTED}
+        self._looks = {spelling_skeleton(judge): judge for judge in self.kinds}
         self.new: list[Vote] = []
         self.already = self.outdated = 0
         self._ruled: dict[PairKey, list[str]] = {}  # the last ruling of these files, by pair
@@ -194,6 +198,22 @@ class _VoteBox:
             if there.grade == vote.grade and _is_nothing_new(ballot, vote, there):
                 return there
         return None
+
+    def refuse_unfit_name(self, ballot: Ballot, judge: str) -> None:
+        """Refuse the name of a judge that has too much, or what cannot be seen, or that a reader
+        would take for the name of another judge."""
+        if judge in self.kinds:
+            return
+        other = self._looks.setdefault(spelling_skeleton(judge), judge)
+        if len(judge) > LONGEST_NAME:
+            problem = f"the name of the judge has {len(judge):,} characters"
+        elif not judge.isprintable():
+            problem = f"the name of the judge contains invisible characters: {judge!a}"
+        elif folded(other) != folded(judge):
+            problem = f"the name {judge!r} looks like {other!r}, who is another judge"
+        else:
+            return
+        raise InputError(problem, where=ballot.where, hint=f"Correct the name. {UNCHANGED}")
 
     def clashing(self, ballot: Ballot, vote: Vote) -> str:
         """The row of another file with the same judge and pair at the same moment, which is removed

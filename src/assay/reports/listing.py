@@ -592,7 +592,7 @@ def _body(text: str) -> list[str]:
     """JSON laid out, anything else as it is; the start of it."""
     try:
         laid = msgspec.json.format(text.encode(), indent=2).decode()
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         laid = text
     if len(laid) > SHOWN_ANSWER:
         laid = f"{laid[:SHOWN_ANSWER]}\n… (--json shows more)"

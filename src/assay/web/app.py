@@ -44,6 +44,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.core.errors import AssayError, Declined, InputError, NotHere, NotWritten
+from assay.core.workspace import workspace
 from assay.reports.html import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import (
@@ -606,8 +607,10 @@ class Probes:
         return True
 
     def _check_room(self) -> None:
-        """Look at the disks that votes and decisions are written to."""
-        for folder in {path.parent for path in self._service.gold_sets.values()}:
+        """Look at the disks that votes, decisions, searches and runs are written to."""
+        folders = {path.parent for path in self._service.gold_sets.values()}
+        home = workspace(self._service.home)
+        for folder in folders | ({home} if home.is_dir() else set()):
             disk = os.statvfs(folder)
             if disk.f_flag & os.ST_RDONLY or disk.f_bavail * disk.f_frsize < ROOM:
                 raise NotWritten("the disk is full or read-only")
