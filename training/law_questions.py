@@ -251,6 +251,7 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every shape
     asked = json.loads(args.questions.read_text())
     data = Data(
         args.data, args.language, device, [text for part in asked.values() for text, _ in part]
