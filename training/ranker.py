@@ -56,7 +56,12 @@ FIXED = {"citation": 15.0, "named": 5.0}  # rules: a provision or a title that t
 HELD = {"later": -2.5}
 # words count at least so much: golden questions say few rare words, and other collections need them
 LEAST = {"words": 1.2}  # taste
-WINDOWS = 0.32  # by hand: acts have no windows (research/ranking.md)
+# by hand: acts have no windows, and moments that a section repeats are no candidates of their own
+# (research/ranking.md)
+BY_HAND = {"windows": 0.32, "repeated": -0.2}
+# acts that nobody has are what the weights are for, and few questions ask about them: of 1, 3, 6
+# and 10 the most that costs home acts nothing (research/ranking.md)
+COUNTED = {"new": 3, "new, beside": 3, "new, none": 3}
 SPREAD = 0.05  # least deviation by which a feature is scaled
 STRENGTH = 0.002  # of the penalty on weights
 TEMPERATURE = 5.0  # weights are divided by it, so that a good first hit has a score of about five
@@ -210,7 +215,12 @@ def fit(
     strength: float = STRENGTH,
 ) -> np.ndarray:
     """The weights under which the right candidates are most likely; `without` some features."""
-    used = [one for one in asked if one.right.any() and not one.right.all()]
+    used = [
+        one
+        for one in asked
+        if one.right.any() and not one.right.all()
+        for _ in range(COUNTED.get(one.way, 1))
+    ]
     every = np.concatenate([one.features for one in used])
     scale = np.maximum(every.std(0), SPREAD)
     matrix = every / scale
@@ -304,7 +314,7 @@ def main() -> None:
         name: round(float(weight), 3)
         for name, weight in zip(NAMES, weights, strict=True)
         if abs(weight) > 0.0005
-    } | {"windows": WINDOWS, "citation": FIXED["citation"] / TEMPERATURE}
+    } | {**BY_HAND, "citation": FIXED["citation"] / TEMPERATURE}
     file.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 

@@ -581,15 +581,20 @@ LATEST = 5  # places in a section from which on a moment is simply late (by hand
 def look_closer(
     index: Index, signals: Signals, text: str, words: Sequence[str], allowed: Array | None
 ) -> None:
-    """Add features of the first documents to their score: `words_held`, `place_in_section`, and
-    `question_dense` where the index has vectors of written questions."""
+    """Add features of the first documents to their score: those of `features_of`, and `repeated`,
+    how many better moments of the same section there are, unless a moment is named: four moments
+    of one section would hide the next one."""
     fused = signals["fused"].astype(np.float64)
     rows = best_rows(
         fused if allowed is None else np.where(allowed, fused, -1.0), CONSIDERED_DOCUMENTS
     )
     rows = rows[fused[rows] > 0]
     found = features_of(index, signals, text, words, rows)
-    fused[rows] += ranked(found, index.profile.weights)
+    weights = index.profile.weights
+    fused[rows] += ranked(found, weights)
+    if "place_in_section" in found and "repeated" in weights:
+        found["repeated"] = _better_in_section(index, rows, fused[rows])
+        fused[rows] += weights["repeated"] * found["repeated"]
     signals["fused"] = fused
     signals |= {name: _at_rows(rows, values, len(index)) for name, values in found.items()}
 
@@ -610,6 +615,14 @@ def features_of(
         sections = np.searchsorted(starts, rows, side="right") - 1
         found["place_in_section"] = np.minimum(rows - starts[sections], LATEST) / LATEST
     return found
+
+
+def _better_in_section(index: Index, rows: Array, scores: Array) -> Array:
+    """How many documents of its section score higher than each, at most LATEST."""
+    sections = np.searchsorted(index.section_starts, rows, side="right")
+    better = (scores[:, None] < scores) | ((scores[:, None] == scores) & (rows[:, None] > rows))
+    same = sections[:, None] == sections
+    return np.minimum((better & same).sum(axis=1), LATEST).astype(float)
 
 
 def _own_shares(index: Index, words: Sequence[str], rows: Array) -> Array:
