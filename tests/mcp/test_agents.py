@@ -68,7 +68,7 @@ def test_search_takes_the_filters_of_the_command(agent: ToolClient) -> None:
     assert "passes the filters year '1850'" in said
     assert "2010-2020" in agent.refused("search", **asked, filters={"year": "soon"})
     assert "no filter 'topics'" in agent.refused("search", **asked, filters={"topics": "x"})
-    assert "not a day" in agent.refused("search", **asked, filters={"as_of": "yesterday"})
+    assert "not a date" in agent.refused("search", **asked, filters={"as_of": "yesterday"})
 
 
 def test_citations_are_looked_up_and_ready_to_write(agent: ToolClient) -> None:
