@@ -11,9 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import assay_models
 import pytest
 
+import assay_models
 from assay.core import extras
 from assay.core.extras import EXTRAS, MissingExtra
 from assay.core.types import Document

@@ -622,7 +622,7 @@ def _better_in_section(index: Index, rows: Array, scores: Array) -> Array:
     sections = np.searchsorted(index.section_starts, rows, side="right")
     better = (scores[:, None] < scores) | ((scores[:, None] == scores) & (rows[:, None] > rows))
     same = sections[:, None] == sections
-    return np.minimum((better & same).sum(axis=1), LATEST).astype(float)
+    return np.asarray(np.minimum((better & same).sum(axis=1), LATEST), float)
 
 
 def _own_shares(index: Index, words: Sequence[str], rows: Array) -> Array:
