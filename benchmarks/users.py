@@ -84,6 +84,8 @@ class Reader(threading.Thread):
             self._do(kind)
             took = time.perf_counter() - began
             self.times[kind].append(took * 1000)
+            if self._pause > 2:  # the server ends connections that wait for longer than 5 s
+                self._link.close()
             self.stop.wait(max(self._pause * (0.5 + self._random.random()) - took, 0))
 
     def _do(self, kind: str) -> None:

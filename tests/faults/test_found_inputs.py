@@ -19,6 +19,7 @@ from fuzz import changed, parsers  # type: ignore[import-not-found]
 # parser, input: each escaped as something else than an error with a message
 FOUND = [
     ("votes", b'{"ys_ago\x89: 20, "qrade": 2, "c_id'),
+    ("votes", b'{"query_id": "q1"}\n{"doc_id": ' + b"[" * 9_999 + b"]" * 9_999 + b"}"),
     ("TREC qrels", b"q1 0\rq1 0\ra 210\n"),
     ("TREC qrels", b"\x10\x00\r 0q1 0\ra 220\n"),
     ("TREC qrels", b"q \r 000\x0e\x00 290\n"),

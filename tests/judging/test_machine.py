@@ -237,12 +237,16 @@ def test_retry_after_is_respected(judge: Assay, server: JudgeServer) -> None:
     assert times[1] - times[0] >= 2
 
 
+NESTED = '{"choices": [{"message": {"content": ""}}], "usage": ' + "[" * 9_999 + "]" * 9_999 + "}"
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
         (Reply(status=500, headers={"Retry-After": "0"}, body="broken"), "500: broken (3 tries)"),
         (Reply(status=429, headers={"Retry-After": "9999"}, body=""), "wait 9,999 seconds"),
         (Reply(body="<html>login</html>"), "not as a chat-completions endpoint"),
+        (Reply(body=NESTED), "not as a chat-completions endpoint"),
         (Reply(content="{}", cut=True), "(3 tries)"),
         (Reply(status=200, body="x" * 5_000_000), "bytes"),
     ],

@@ -501,6 +501,8 @@ def _is_torn(tail: bytes) -> bool:
     try:
         msgspec.json.decode(left)
         return False
+    except RecursionError:  # nested without end: nothing of ours
+        return False
     except msgspec.DecodeError:
         return True
 

@@ -142,7 +142,7 @@ def _reply(machine: Machine, body: bytes) -> Reply:
     content = _post(machine, body)
     try:
         completion = msgspec.json.decode(content, type=thread_safe(_Completion))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _unavailable(
             f"{machine.host} answers, but not as a chat-completions endpoint does", sent=True
         ) from None
