@@ -304,6 +304,15 @@ def test_a_citation_that_names_no_document_says_why(
     assert reason in resolved.reason
 
 
+def test_a_section_that_many_documents_have_means_none_of_them(
+    finnish: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(outcome("1 §", finnish)[1]) == 3
+    monkeypatch.setattr("assay.corpus.citations.MANY_PLACES", 2)
+    assert outcome("1 §", finnish) == ("ambiguous", ())
+    assert outcome("satamakuntalain 110 §", finnish)[0] == "resolved"
+
+
 def test_inside_a_law_what_is_left_out_is_the_law_itself(finnish: Corpus) -> None:
     assert finnish.cites("77/2031:1l:1:1") == ["77/2031:1l:2:1"]
     assert finnish.cites("77/2031:1l:2:1") == ["77/2031:1l:1:1"]

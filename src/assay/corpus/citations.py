@@ -9,7 +9,7 @@ round uses that. Each normal form is parsed once, however many documents cite it
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -50,6 +50,8 @@ ACT_NUMBER = re.compile(r"\d{1,4}/\d{4}")
 OF_YEAR = re.compile(r"vuoden (\d{4}) ")
 SHORT_FORM = re.compile(r"([A-ZÅÄÖ][a-zåäö]{2,})([LA])")
 SHORT_ENDINGS = {"L": "laki", "A": "asetus"}
+# documents with a section that a text outside all laws names alone: of more, none is meant (taste)
+MANY_PLACES = 100
 
 
 class ProvisionPlace(NamedTuple):
@@ -75,6 +77,8 @@ class Laws:
         self.schedules: dict[str, set[str]] = defaultdict(set)  # by law
         # by law, schedule and section
         self.sections: dict[tuple[str, str, str], list[ProvisionPlace]] = defaultdict(list)
+        self.numbers: dict[tuple[str, str], list[str]] = defaultdict(list)  # by law and schedule
+        self.having: dict[str, Counter[str]] = defaultdict(Counter)  # documents by section and law
         self.places: dict[int, ProvisionPlace] = {}  # by row
         self.unnumbered: dict[int, ProvisionPlace] = {}  # of a law, and no section: a form, a table
         self.titles: dict[str, str] = {}  # by law
@@ -87,7 +91,11 @@ class Laws:
             law, normal_chapter(facts.chapter), facts.schedule, section, moment, row
         )
         self.places[row] = place
-        self.sections[(law, facts.schedule, section)].append(place)
+        same = self.sections[(law, facts.schedule, section)]
+        if not same:
+            self.numbers[(law, facts.schedule)].append(section)
+        same.append(place)
+        self.having[section][law] += 1
         if facts.work:
             self.works.add(facts.work)
             for element in _addresses(facts):
@@ -136,7 +144,14 @@ class Laws:
     def statute(self, citation: Citation, source: int | None) -> Resolution:
         cited = read_citation(citation)
         own = None if source is None else self.places.get(source) or self.unnumbered.get(source)
-        laws = self._laws_named(cited, citation.parts.get("year", ""), own)
+        if own is None and cited.section and not (cited.law or cited.law_id):
+            having = self.having.get(cited.section, Counter())
+            if len(having) > 1 and having.total() > MANY_PLACES:
+                reason = f"no law is named, and {len(having)} laws have this section"
+                return Resolution("ambiguous", (), reason)
+            laws: list[str] | Resolution = sorted(having) or sorted(self.titles)[:MANY_PLACES]
+        else:
+            laws = self._laws_named(cited, citation.parts.get("year", ""), own)
         if isinstance(laws, Resolution):
             return laws
         if citation.parts.get("unit") == he.REGULATION and not cited.law:
@@ -161,7 +176,7 @@ class Laws:
         ]
         if not places:
             names = ", ".join(sorted(map(self._title, laws))[:3])
-            reason = f"{names} has no such section" if len(laws) < 4 else "no law here has it"
+            reason = f"{names} has no such section" if 0 < len(laws) < 4 else "no law here has it"
             return Resolution("missing", (), reason)
         several_laws = len({place.law for place in places}) > 1
         in_brackets = bool(citation.parts.get("sub"))  # (4) may also be an item, in any of them
@@ -299,7 +314,7 @@ class Laws:
         if not last or not all(SECTION_NUMBER.fullmatch(end) for end in (first, last)):
             return [first]
         low, high = section_key(first), section_key(last)
-        every = [section for at, kind, section in self.sections if at == law and kind == schedule]
+        every = self.numbers.get((law, schedule), [])
         return [section for section in every if low <= section_key(section) <= high]
 
 
@@ -532,7 +547,7 @@ def write_graph(folder: Path, parts: tuple[PartFile, ...], resolver: Resolver) -
         for normal, resolution in zip(opinions["normal"], by_name, strict=True)
     )
     resolutions = list(_resolve_mentions(mentions, resolver, parsed))
-    rows = [list(resolution.rows) for resolution in resolutions]
+    rows = [resolution.rows for resolution in resolutions]
     citations = mentions.with_columns(
         status=pl.Series([resolution.status for resolution in resolutions], dtype=pl.String),
         reason=pl.Series([resolution.reason for resolution in resolutions], dtype=pl.String),
