@@ -199,6 +199,25 @@ def test_the_line_is_in_the_words_of_the_reader() -> None:
     assert hit_reasons_in_words(Why()) == ""
 
 
+def test_a_word_that_another_document_has_in_any_form_is_not_called_missing(
+    tmp_path: Path,
+) -> None:
+    texts = [
+        "Kunnan omat tulot riittävät sen menoihin, ja tehtävä kuuluu sille.",
+        *(text for _, _, text in MOMENTS),
+    ]
+    rows = [
+        {"law": "Lauttalaki", "law_id": "7/2001", "section_id": str(n), "moment": 1, "text": text}
+        for n, text in enumerate(texts, start=1)
+    ]
+    (tmp_path / "l.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    import_corpus("finlex", str(tmp_path / "l.jsonl"), name="l", home=tmp_path)
+    index_corpus("l", home=tmp_path, dense=False)
+    answer = corpora.search("l", "kuuluuko lossin köysi omasta zzyzx", top_k=1, home=tmp_path)
+    assert not {"omasta", "kuuluuko"} & set(answer.hits[0].why.words)
+    assert answer.unknown == ["zzyzx"]
+
+
 def _found(rank: int, *, behind: bool) -> FoundDocument:
     return FoundDocument(
         rank=rank,

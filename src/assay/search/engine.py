@@ -20,6 +20,7 @@ from assay.core.types import Document, Hit, SearchEngine
 from assay.corpus.in_force import ProvisionStatuses, today
 from assay.language.analysis import UNSEEN, English
 from assay.language.english import STOP
+from assay.language.finnish import may_be_form
 from assay.language.questions import is_filler, without_excluded
 from assay.law.en_names import with_code_capitals, words_of_codes
 from assay.law.parse import Scheme, laws_named
@@ -245,6 +246,11 @@ class Engine(SearchEngine):
         language = self._index.profile.language
         if self._index.words is not None:
             hits.corrected = corrections(self._index.words, words)
+            if language == "fi":  # to find them, what looks alike is enough; to deny them, not
+                forms = self._index.words
+                hits.unknown = tuple(
+                    word for word in hits.unknown if not forms.has_form(word, may_be_form)
+                )
         else:
             written = _words_by_stem(text)
             pairs = zip(self._index.analyzer.terms(text), words, strict=True)

@@ -168,6 +168,10 @@ class Lookalikes:
             self._cache[key] = found
         return found
 
+    def has_form(self, word: str, is_form: Callable[[str, str], bool]) -> bool:
+        """Whether an index word is the same word in any form, by the rules of a language."""
+        return max(self.inflected(word, is_form)[1].tolist(), default=0.0) >= 1.0
+
     def _akin(self, word: str) -> list[int]:
         """The index words that may be derived from the same root as this one, but are no compound
         that begins with it: *kirkkoranta* is not about a *kirkko*."""
