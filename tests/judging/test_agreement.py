@@ -121,6 +121,23 @@ def test_rulings_spot_checks_and_what_was_superseded_do_not_count(
     assert found["drift"]["ben"]["repeated"] == 0
 
 
+def test_a_grade_that_was_undone_is_no_second_judgment(assay_cli: Assay, tmp_path: Path) -> None:
+    path = voted(tmp_path, *TWO)
+    pair = {"query_id": "q0", "doc_id": "d0", "judge": "ada", "kind": "human"}
+    slip = vote("slip", 2, at="2026-02-01T00:00:01", supersedes="0-0", **pair)
+    undone = {"source": "withdrawn", "supersedes": "slip"}
+    undo = vote("undo", None, at="2026-02-01T00:00:02", **undone, **pair)
+    again = vote("again", 0, at="2026-02-01T00:00:03", supersedes="undo", **pair)
+    log = path.with_name("set.votes.jsonl")
+    given = b"".join(msgspec.json.encode(each) + b"\n" for each in (slip, undo))
+    log.write_bytes(log.read_bytes() + given)
+    found = assay_cli("gold", "agreement", path, "--json").json["drift"]["ada"]
+    assert (found["repeated"], found["exact"]["value"]) == (0, None)
+    log.write_bytes(log.read_bytes() + msgspec.json.encode(again) + b"\n")
+    found = assay_cli("gold", "agreement", path, "--json").json["drift"]["ada"]
+    assert (found["repeated"], found["exact"]["value"]) == (1, 1.0)
+
+
 def test_people_and_machines_stand_apart(assay_cli: Assay, tmp_path: Path) -> None:
     machine = [0] * 11 + [2]
     path = voted(

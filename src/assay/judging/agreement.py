@@ -32,7 +32,7 @@ from assay.evaluation.concordance import (
     resampling_rows,
 )
 from assay.evaluation.statistics import SEED
-from assay.gold.votes import EDITED, RULING, SPOT_CHECK, VoteBook, book_of, by_pair
+from assay.gold.votes import EDITED, RULING, SPOT_CHECK, WITHDRAWN, VoteBook, book_of, by_pair
 
 # ── the figures as values ─────────────────────────────────────────────────────────────────────────
 
@@ -492,10 +492,10 @@ def drift_of(votes: Sequence[Vote], mine: Sequence[GradeDifference], scale: Grad
 
 
 def _judged_twice(votes: Sequence[Vote]) -> list[tuple[Vote, Vote]]:
-    """The first and the last grade that a judge gave to one pair."""
-    graded = by_pair(
-        sorted((vote for vote in votes if vote.grade is not None), key=attrgetter("at"))
-    )
+    """The first and the last grade that a judge gave to one pair, without those taken back."""
+    undone = {id for vote in votes if vote.source == WITHDRAWN for id in vote.supersedes.split()}
+    kept = (vote for vote in votes if vote.grade is not None and vote.id not in undone)
+    graded = by_pair(sorted(kept, key=attrgetter("at")))
     return [
         (votes_on_pair[0], votes_on_pair[-1])
         for votes_on_pair in graded.values()
