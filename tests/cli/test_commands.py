@@ -227,6 +227,18 @@ def test_the_report_of_a_comparison_says_which_is_better_and_what_it_rests_on(
     assert "<script src" not in page
 
 
+def test_no_change_above_the_range_of_a_measure_is_promised(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "g.qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    for name, first, second in (("one", "a", "x"), ("two", "x", "b")):
+        (tmp_path / f"{name}.run").write_text(f"1 Q0 {first} 1 2 e\n2 Q0 {second} 1 2 e\n")
+        run = ("score", "--dataset", "g.qrels", "--run", f"{name}.run", "-o", f"{name}.json")
+        assert assay_cli(*run).code == 0
+    said = assay_cli("compare", "one.json", "two.json").out
+    assert "2 queries cannot show a difference in nDCG@10" in " ".join(said.split())
+
+
 GOLDEN_REPORTS = {
     "r.html": "Robustness",
     "r.md": "Robustness",

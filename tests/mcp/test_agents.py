@@ -54,7 +54,7 @@ def test_search_says_when_nothing_answers(agent: ToolClient) -> None:
     assert "79-003" in first["citation"]
     lost = agent.call("search", corpus="letters", query="how long to bake sourdough bread at home")
     assert lost["answered"] is False
-    assert "Nothing in this corpus answers" in lost["message"]
+    assert "Perhaps nothing in this corpus answers" in lost["message"]
 
 
 def test_search_takes_the_filters_of_the_command(agent: ToolClient) -> None:
@@ -309,7 +309,7 @@ def test_what_begins_in_2032_is_not_in_force_today(agent: ToolClient) -> None:
     [
         (True, "", ""),
         (None, "The match is weak.", "The match is weak."),
-        (False, "", "Nothing in this corpus answers"),
+        (False, "", "Perhaps nothing in this corpus answers"),
         (
             False,
             "There is no report of Oulu here.",

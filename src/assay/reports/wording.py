@@ -782,6 +782,8 @@ def _power(row: Difference, sentences: Sentences) -> str:
         return say("few_power", queries=say.counted(row.n, "query"), fewest=FEWEST_QUERIES)
     if row.detectable is None:
         return say("no_power", measure=row.measure)
+    if row.detectable >= 1 >= max(row.baseline, row.value):
+        return say("less_power", queries=say.counted(row.n, "query"), measure=row.measure)
     numbers = sentences.numbers
     rate = row.key == PASS
     change = numbers.change(PASS, row.detectable) if rate else numbers.decimal(row.detectable)

@@ -288,7 +288,7 @@ def _search_message(page: FoundPage, offset: int) -> str:
     if not page.items:
         return page.note or "Nothing was found; try other words or fewer filters."
     if page.answered is False:
-        nothing = page.note or "Nothing in this corpus answers the question."
+        nothing = page.note or "Perhaps nothing in this corpus answers the question."
         return " ".join(filter(None, (nothing, page.words, NEAREST)))
     return f"{page.note} {page.words}".strip()
 
