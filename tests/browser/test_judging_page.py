@@ -150,6 +150,20 @@ def test_after_an_undo_another_grade_asks_for_its_reason(
     assert given(dataset)[-1].rationale == "It decides the point."
 
 
+def test_undo_names_the_reason_where_only_that_is_taken_back(browser: Any, url: str) -> None:
+    page = judging(browser, url)
+    grade(page, "2", "It decides the point.")
+    sent(page)
+    expect(page.locator("#undoes")).to_contain_text("grade 2")
+    page.click('.doc[data-doc="d1"]')
+    page.keyboard.press("r")
+    page.keyboard.press("End")
+    page.keyboard.type(" So does its note.")
+    page.keyboard.press("Enter")
+    sent(page)
+    expect(page.locator("#undoes")).to_contain_text("the reason")
+
+
 def test_on_a_phone_a_grade_leaves_the_document_where_it_is(browser: Any, url: str) -> None:
     page = judging(browser, url)
     page.set_viewport_size({"width": 390, "height": 500})

@@ -166,7 +166,8 @@ function showUndo() {
   byId("undoes").hidden = !last?.title;
   byId("undone").textContent = "";
   if (!last?.title) return;
-  const grade = last.given === null ? words.unsure : fill(words.gradeGiven, { grade: last.given });
+  const isReason = last.vote && last.grade === last.given;
+  const grade = isReason ? words.reasonGiven : last.given === null ? words.unsure : fill(words.gradeGiven, { grade: last.given });
   byId("undoes").textContent = fill(words.undoes, { grade, title: last.title });
   byId("undone").textContent = `: ${grade.toLowerCase()}`;  // on a phone, where there is no room for the title
 }
