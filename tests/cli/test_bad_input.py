@@ -196,7 +196,7 @@ GOLD: dict[str, dict[str, tuple[str | bytes, str, str]]] = {
         "golden: nothing expected": (
             '[{"id": "1", "query": "x"}]',
             "bad.json: $[0]",
-            "nothing is expected",
+            "this question has no expectation",
         ),
     },
     "bad.jsonl": {

@@ -118,6 +118,6 @@ def test_any_wrong_law_cannot_be_told_without_the_right_one() -> None:
 
 def test_a_check_that_cannot_be_read_is_named_with_its_set() -> None:
     with pytest.raises(
-        InputError, match=r"g: \$\[0\].expected_any\[0\].evidence \(q\): \[\] is not a term"
+        InputError, match=r"g: \$\[0\].expected_any\[0\].evidence \(q\): \[\] is not a search term"
     ):
         _codes(question("q", expected_any=[{"section": "110", "evidence": [[]]}]))

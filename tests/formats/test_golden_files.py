@@ -102,8 +102,8 @@ def test_a_golden_file_comes_back_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "where", "what"),
     [
-        ({"expected_any": [{}]}, "$[0].expected_any[0]", "no part of a place"),
-        ({"expected_any": [{"sectoin": "1"}]}, "$[0].expected_any[0]", "no part of a place"),
+        ({"expected_any": [{}]}, "$[0].expected_any[0]", "the place is empty"),
+        ({"expected_any": [{"sectoin": "1"}]}, "$[0].expected_any[0]", "the place is empty"),
         (
             {"expected_any": [{"section": ["1"]}]},
             "$[0].expected_any[0].section",
@@ -118,7 +118,7 @@ def test_a_golden_file_comes_back_as_it_was(tmp_path: Path) -> None:
         ({"min_score": "high"}, "$[0].min_score", "a number"),
         ({"min_score": 60}, "$[0].min_score", "min_score is 60, expected 0 to 1"),
         ({"min_score": -0.1}, "$[0].min_score", "min_score is -0.1, expected 0 to 1"),
-        ({"expected_any": None}, "$[0]", "nothing is expected"),
+        ({"expected_any": None}, "$[0]", "this question has no expectation"),
         ({"query": " "}, "$[0].query", "empty"),
         ({"must": "yes"}, "$[0].must", "true or false"),
     ],

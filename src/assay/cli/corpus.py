@@ -341,7 +341,7 @@ def cite(
     text: Annotated[str, typer.Argument(help="A text with citations; - reads standard input.")],
     corpus: Annotated[str, typer.Option(help=f"Resolve them in this corpus: {CORPUS}.")] = "",
     language: Annotated[
-        str | None, typer.Option(help="en, fi or he. By default all are tried.")
+        str | None, typer.Option(help="en, fi, he or sv. By default all are tried.")
     ] = None,
     json: Json = False,
 ) -> None:
